@@ -21,10 +21,7 @@
 #ifndef APHI_ALTS_ALTS_H
 #define APHI_ALTS_ALTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "base/buffer.h"
 
 enum { APHI_ALTS_COMPONENTS_MAX = 64, APHI_ALTS_PORTS_MAX = 4096, APHI_ALTS_LABELS_MAX = 65535 };
 
@@ -124,5 +121,12 @@ bool aphi_aut_read(const char *name, const char *text, size_t n, aphi_alts *a, s
 void aphi_alts_write(const aphi_alts *a, FILE *out);
 void aphi_aut_write(const aphi_alts *a, size_t component, FILE *out);
 void aphi_dot_write(const aphi_alts *a, FILE *out);
+
+/* Appends an event of a sequence as JSON, without the closing brace; a local event has only op and label:
+ * {"op":"send","sync":true,"port":"p","label":"m","peer":"B" */
+void aphi_alts_event_json(aphi_buffer *out, aphi_alts_op op, bool sync, const char *port, const char *label,
+                          const char *peer);
+/* Appends an item of an array of messages: ["p","m"], or with a sender ["p","m","A"]. `sender` may be NULL. */
+void aphi_alts_message_json(aphi_buffer *out, bool first, const char *port, const char *label, const char *sender);
 
 #endif

@@ -545,3 +545,38 @@ void aphi_dot_write(const aphi_alts *a, FILE *out)
     }
     fputs("}\n", out);
 }
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+static void add_field(aphi_buffer *out, const char *name, const char *text)
+{
+    aphi_buffer_format(out, ",\"%s\":", name);
+    aphi_buffer_json_text(out, text);
+}
+
+void aphi_alts_event_json(aphi_buffer *out, aphi_alts_op op, bool sync, const char *port, const char *label,
+                          const char *peer)
+{
+    static const char *const ops[] = {
+        [APHI_ALTS_SEND] = "send", [APHI_ALTS_RECEIVE] = "receive", [APHI_ALTS_LOCAL] = "local"};
+    aphi_buffer_format(out, "{\"op\":\"%s\"", ops[op]);
+    if (op != APHI_ALTS_LOCAL) {
+        aphi_buffer_str(out, sync ? ",\"sync\":true" : ",\"sync\":false");
+        add_field(out, "port", port);
+    }
+    add_field(out, "label", label);
+    if (op != APHI_ALTS_LOCAL)
+        add_field(out, "peer", peer);
+}
+
+void aphi_alts_message_json(aphi_buffer *out, bool first, const char *port, const char *label, const char *sender)
+{
+    aphi_buffer_str(out, first ? "[" : ",[");
+    aphi_buffer_json_text(out, port);
+    aphi_buffer_byte(out, ',');
+    aphi_buffer_json_text(out, label);
+    aphi_buffer_str(out, sender ? "," : "");
+    if (sender)
+        aphi_buffer_json_text(out, sender);
+    aphi_buffer_byte(out, ']');
+}

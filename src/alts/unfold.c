@@ -34,9 +34,7 @@ typedef struct unfolding {
     uint32_t *from;     /* of the moves */
     aphi_alts_move *moves;
     size_t move_count, from_capacity, move_capacity;
-    aph_value answers;  /* of the current run */
-    size_t at;          /* index of the next answer */
-    aph_event event;    /* where the run stopped */
+    aph_event event;     /* where the run stopped */
     char *why;
     size_t why_size;
 } unfolding;
@@ -103,25 +101,13 @@ static bool add_move(unfolding *u, uint32_t from, aphi_alts_op op, bool sync, in
     return true;
 }
 
-static bool answer_event(void *context, const aph_event *event, aph_value *answer)
-{
-    unfolding *u = context;
-    if (u->at < aph_count(u->answers)) {
-        *answer = aph_at(u->answers, u->at++);
-        return true;
-    }
-    u->event = *event;
-    return false;
-}
-
 /* Runs the step from *head with the answers until it waits. A step that ends is started again. */
 static bool run_until_waiting(unfolding *u, aph_value *head, aph_value *answers)
 {
     for (int empty_steps = 0; empty_steps < EMPTY_STEPS_MAX; empty_steps++) {
-        u->answers = *answers;
-        u->at = 0;
-        aphi_ending ending = aphi_step_run(&u->model, head, answer_event, u);
-        last_ending = ending;
+        aphi_answers r = {.answers = *answers};
+        aphi_ending ending = last_ending = aphi_step_replay(&u->model, head, &r);
+        u->event = r.event;
         if (ending == APHI_LEFT)
             return true;
         if (ending != APHI_ENDED)

@@ -103,6 +103,11 @@ void aphi_buffer_json_string(aphi_buffer *b, const char *bytes, size_t n)
     aphi_buffer_byte(b, '"');
 }
 
+void aphi_buffer_json_text(aphi_buffer *b, const char *text)
+{
+    aphi_buffer_json_string(b, text, strlen(text));
+}
+
 char *aphi_buffer_text(aphi_buffer *b)
 {
     APHI_RESERVE(b->data, b->capacity, b->n + 1);

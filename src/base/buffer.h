@@ -21,6 +21,7 @@ void aphi_buffer_format(aphi_buffer *b, const char *format, ...) __attribute__((
 void aphi_buffer_int(aphi_buffer *b, int64_t i);
 /* Appends a JSON string in quotes. A byte XX that is not part of valid UTF-8 is written as \udcXX. */
 void aphi_buffer_json_string(aphi_buffer *b, const char *bytes, size_t n);
+void aphi_buffer_json_text(aphi_buffer *b, const char *text);
 /* Reads to the end of the file, or until the buffer has `most` bytes or slightly more. */
 void aphi_buffer_read(aphi_buffer *b, FILE *from, size_t most);
 /* The same for a descriptor. Returns false with errno if reading failed. */

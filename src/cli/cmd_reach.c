@@ -141,18 +141,24 @@ static void draw_sequence(reach *r, aphi_sequence *s, const char *failure)
 /* Sends rank 0 the failure, or "", and the sequence without its number, which rank 0 assigns. */
 static void send_sequence(reach *r, aphi_sequence *s, const char *failure)
 {
-    char *text = NULL;
-    size_t n = 0;
-    FILE *out = open_memstream(&text, &n);
-    fprintf(out, "%s%c", failure ? failure : "", 0);
-    size_t head = strlen(failure ? failure : "") + 1;
+    aphi_buffer text = {0}, sequence = {0};
+    size_t number = strlen("{\"sequence\":0");
     s->number = 0;
-    aphi_sequence_write(s, out, r->races);
-    fclose(out);
-    const char *rest = text + head + strlen("{\"sequence\":0");
-    memmove(text + head, rest, n - (size_t)(rest - text));
-    aphi_distributed_send(r->distributed, text, n - strlen("{\"sequence\":0"));
-    free(text);
+    aphi_sequence_write(s, &sequence, r->races);
+    aphi_buffer_str(&text, failure ? failure : "");
+    aphi_buffer_byte(&text, 0);
+    aphi_buffer_add(&text, sequence.data + number, sequence.n - number);
+    aphi_distributed_send(r->distributed, text.data, text.n);
+    aphi_buffer_free(&text);
+    aphi_buffer_free(&sequence);
+}
+
+static void print_sequence(const reach *r, aphi_sequence *s, FILE *out)
+{
+    aphi_buffer text = {0};
+    aphi_sequence_write(s, &text, r->races);
+    fwrite(text.data, 1, text.n, out);
+    aphi_buffer_free(&text);
 }
 
 /* At rank 0: prints a sequence of another rank. */
@@ -185,7 +191,7 @@ static bool take_sequence(reach *r, aphi_sequence *s, const char *failure)
     if (is_follower(r))
         send_sequence(r, s, failure);
     else if (r->list || failure)
-        aphi_sequence_write(s, failure && !r->list ? stderr : stdout, r->races);
+        print_sequence(r, s, failure && !r->list ? stderr : stdout);
     draw_sequence(r, s, failure);
     r->unwritten |= ferror(stdout);
     r->violated = failure;

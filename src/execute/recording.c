@@ -137,27 +137,12 @@ bool aphi_recording_equal(const aphi_layout *c, const aphi_recording *a, const a
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static void write_string(aphi_buffer *out, const char *text)
-{
-    aphi_buffer_json_string(out, text, strlen(text));
-}
-
-static void write_field(aphi_buffer *out, const char *key, const char *text)
-{
-    aphi_buffer_format(out, ",\"%s\":", key);
-    write_string(out, text);
-}
-
 static void write_open(const aphi_layout *c, const aphi_recording *r, uint32_t first, uint32_t count, aphi_buffer *out)
 {
     aphi_buffer_str(out, ",\"open\":[");
-    for (uint32_t i = first; i < first + count; i++) {
-        aphi_buffer_str(out, i > first ? ",[" : "[");
-        write_string(out, c->ports[r->open_items[i].port].name);
-        aphi_buffer_byte(out, ',');
-        write_string(out, c->labels[r->open_items[i].label]);
-        aphi_buffer_byte(out, ']');
-    }
+    for (uint32_t i = first; i < first + count; i++)
+        aphi_alts_message_json(out, i == first, c->ports[r->open_items[i].port].name,
+                               c->labels[r->open_items[i].label], NULL);
     aphi_buffer_byte(out, ']');
 }
 
@@ -166,7 +151,7 @@ static void write_races(const aphi_layout *c, const aphi_races *races, size_t ev
     aphi_buffer_str(out, ",\"race\":[");
     for (uint32_t i = races->first[event]; i < races->first[event + 1]; i++) {
         aphi_buffer_str(out, i > races->first[event] ? ",[" : "[");
-        write_string(out, c->threads[races->sends[i].thread]);
+        aphi_buffer_json_text(out, c->threads[races->sends[i].thread]);
         aphi_buffer_format(out, ",%" PRIu32 "]", races->sends[i].index);
     }
     aphi_buffer_byte(out, ']');
@@ -184,18 +169,11 @@ static void write_clock(const aphi_layout *c, const aphi_races *races, size_t ev
 static void write_event(const aphi_layout *c, const aphi_recording *r, const aphi_races *races,
                         const aphi_recorded_event *e, aphi_buffer *out)
 {
-    static const char *const names[] = {"send", "receive", "local"};
-    aphi_buffer_format(out, "{\"op\":\"%s\"", names[e->op]);
-    if (e->op != APHI_ALTS_LOCAL) {
-        aphi_buffer_format(out, ",\"sync\":%s", e->sync ? "true" : "false");
-        write_field(out, "port", c->ports[e->port].name);
-    }
-    write_field(out, "label", c->labels[e->label]);
-    if (e->op != APHI_ALTS_LOCAL) {
-        write_field(out, "peer", c->threads[e->peer.thread]);
-        if (e->peer.index)
-            aphi_buffer_format(out, ",\"peer_index\":%" PRIu32, e->peer.index);
-    }
+    bool local = e->op == APHI_ALTS_LOCAL;
+    aphi_alts_event_json(out, e->op, e->sync, local ? "" : c->ports[e->port].name, c->labels[e->label],
+                         local ? "" : c->threads[e->peer.thread]);
+    if (!local && e->peer.index)
+        aphi_buffer_format(out, ",\"peer_index\":%" PRIu32, e->peer.index);
     if (e->op == APHI_ALTS_RECEIVE) {
         write_open(c, r, e->open, e->open_count, out);
         if (races)
@@ -212,15 +190,13 @@ void aphi_recording_write(const aphi_layout *c, const aphi_recording *r, const a
     aphi_buffer_format(out, "{\"sequence\":%" PRIu64 ",\"deadlock\":%s,\"threads\":{", number,
                        r->end == APHI_RECORDING_DEADLOCK ? "true" : "false");
     for (size_t thread = 0; thread < c->thread_count; thread++) {
-        if (thread)
-            aphi_buffer_byte(out, ',');
-        write_string(out, c->threads[thread]);
+        aphi_buffer_str(out, thread ? "," : "");
+        aphi_buffer_json_text(out, c->threads[thread]);
         aphi_buffer_str(out, ":[");
         size_t at = 0;
         bool first = true;
         for (const aphi_recorded_event *e; (e = next_event_of(r, thread, &at)); first = false) {
-            if (!first)
-                aphi_buffer_byte(out, ',');
+            aphi_buffer_str(out, first ? "" : ",");
             write_event(c, r, races, e, out);
         }
         aphi_buffer_byte(out, ']');

@@ -65,12 +65,7 @@ static void fail_spill(pool *p)
     aphi_parallel_end_with(p, APHI_PARALLEL_SPILL_FAILED, why);
 }
 
-static bool is_empty(const pool *p)
-{
-    return aphi_spill_queue_count(&p->queue) == 0;
-}
-
-static void put_branch(pool *p, const aphi_branch *branch)
+void aphi_parallel_put_branch(aphi_parallel *p, const aphi_branch *branch)
 {
     if (!aphi_spill_queue_put(&p->queue, branch))
         fail_spill(p);
@@ -118,15 +113,15 @@ static bool wait_for_branch(pool *p, aphi_branch *branch)
     p->idle_workers++;
     pthread_cond_broadcast(&p->changed);
     for (;;) {
-        if (!p->options->poll && is_empty(p) && p->idle_workers == p->options->jobs && !p->pausing && !p->over) {
+        if (!p->options->poll && !aphi_parallel_queued(p) && aphi_parallel_is_idle(p) && !p->pausing && !p->over) {
             p->over = true;
             pthread_cond_broadcast(&p->changed);
         }
         if (p->over)
             return false;
-        if (!is_empty(p) && !p->pausing)
+        if (aphi_parallel_queued(p) && !p->pausing)
             break;
-        atomic_store(&p->branch_wanted, is_empty(p));
+        atomic_store(&p->branch_wanted, !aphi_parallel_queued(p));
         pthread_cond_wait(&p->changed, &p->lock);
     }
     if (!aphi_spill_queue_take(&p->queue, branch)) {
@@ -145,7 +140,7 @@ static bool give_branches(worker *w, aphi_branch *scratch)
     bool all = atomic_load(&p->pausing), full = aphi_explorer_exceeds(w->explorer, 1);
     while ((all || atomic_load(&p->branch_wanted) || (full && aphi_explorer_exceeds(w->explorer, 0.5))) &&
            aphi_explorer_split(w->explorer, scratch))
-        put_branch(p, scratch);
+        aphi_parallel_put_branch(p, scratch);
     return all;
 }
 
@@ -204,7 +199,7 @@ static void report_progress(pool *p)
 static void poll_workers(pool *p)
 {
     aphi_parallel_check_limits(p);
-    if (p->pausing && p->idle_workers == p->options->jobs)
+    if (p->pausing && aphi_parallel_is_idle(p))
         aphi_parallel_save_checkpoint(p);
 }
 
@@ -241,14 +236,9 @@ size_t aphi_parallel_queued(const aphi_parallel *p)
     return aphi_spill_queue_count(&p->queue);
 }
 
-void aphi_parallel_put_branch(aphi_parallel *p, const aphi_branch *branch)
-{
-    put_branch(p, branch);
-}
-
 bool aphi_parallel_take_branch(aphi_parallel *p, aphi_branch *branch)
 {
-    bool empty = is_empty(p), taken = aphi_spill_queue_take_oldest(&p->queue, branch);
+    bool empty = !aphi_parallel_queued(p), taken = aphi_spill_queue_take_oldest(&p->queue, branch);
     if (!empty && !taken)
         fail_spill(p);
     return taken;
@@ -384,7 +374,7 @@ aphi_parallel_result aphi_parallel_search(const aphi_parallel_options *options)
                                                  p.result.why, sizeof p.result.why))
         p.result.end = APHI_PARALLEL_UNREADABLE;
     else if (!options->resume && !options->empty)
-        put_branch(&p, &(aphi_branch){.share = 1});
+        aphi_parallel_put_branch(&p, &(aphi_branch){.share = 1});
     p.earlier_sequences = p.result.stats.sequences;
     if (p.result.end == APHI_PARALLEL_DONE)
         run_workers(&p);

@@ -351,72 +351,48 @@ bool aphi_sequence_find_overlap(const aphi_sequence *s, size_t label, unsigned *
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-static void write_string(FILE *out, const char *text)
-{
-    putc('"', out);
-    for (; *text; text++)
-        if ((unsigned char)*text < 0x20)
-            fprintf(out, "\\u%04x", *text);
-        else
-            fprintf(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
-    putc('"', out);
-}
-
-static void write_open(const aphi_compiled_model *p, const aphi_event *e, unsigned thread, FILE *out)
+static void write_open(const aphi_compiled_model *p, const aphi_event *e, unsigned thread, aphi_buffer *out)
 {
     const aphi_compiled_state *state = &p->states[e->state];
-    fputs(",\"open\":[", out);
+    aphi_buffer_str(out, ",\"open\":[");
     for (uint32_t i = 0; i < state->count; i++) {
         uint32_t input = p->threads[thread].input_base + p->moves[state->first + i].input;
-        fputs(i ? ",[" : "[", out);
-        write_string(out, p->alts->ports[p->input_ports[input]].name);
-        putc(',', out);
-        write_string(out, p->alts->labels[p->input_labels[input]]);
-        putc(']', out);
+        aphi_alts_message_json(out, i == 0, p->alts->ports[p->input_ports[input]].name,
+                               p->alts->labels[p->input_labels[input]], NULL);
     }
-    putc(']', out);
+    aphi_buffer_byte(out, ']');
 }
 
-static void write_race_set(aphi_sequence *s, unsigned thread, unsigned index, FILE *out)
+static void write_race_set(aphi_sequence *s, unsigned thread, unsigned index, aphi_buffer *out)
 {
     aphi_sequence_find_race_set(s, thread, index);
-    fputs(",\"race\":[", out);
+    aphi_buffer_str(out, ",\"race\":[");
     for (size_t i = 0; i < s->race_count; i++) {
-        fputs(i ? ",[" : "[", out);
-        write_string(out, s->model->alts->components[s->races[i] >> 16].name);
-        fprintf(out, ",%u]", (s->races[i] & 0xffff) + 1);
+        aphi_buffer_str(out, i ? ",[" : "[");
+        aphi_buffer_json_text(out, s->model->alts->components[s->races[i] >> 16].name);
+        aphi_buffer_format(out, ",%u]", (s->races[i] & 0xffff) + 1);
     }
-    putc(']', out);
+    aphi_buffer_byte(out, ']');
 }
 
-static void write_clock(const aphi_sequence *s, unsigned thread, unsigned index, FILE *out)
+static void write_clock(const aphi_sequence *s, unsigned thread, unsigned index, aphi_buffer *out)
 {
     const uint16_t *clock = clock_of(s, thread, index);
-    fputs(",\"clock\":", out);
+    aphi_buffer_str(out, ",\"clock\":");
     for (unsigned t = 0; t < s->model->thread_count; t++)
-        fprintf(out, "%c%u", t ? ',' : '[', clock[t]);
-    putc(']', out);
+        aphi_buffer_format(out, "%c%u", t ? ',' : '[', clock[t]);
+    aphi_buffer_byte(out, ']');
 }
 
-static void write_event(aphi_sequence *s, unsigned thread, unsigned index, FILE *out, bool races)
+static void write_event(aphi_sequence *s, unsigned thread, unsigned index, aphi_buffer *out, bool races)
 {
-    static const char *const ops[] = {[APHI_ALTS_SEND] = "send", [APHI_ALTS_RECEIVE] = "receive",
-                                      [APHI_ALTS_LOCAL] = "local"};
     const aphi_alts *a = s->model->alts;
     const aphi_event *e = &s->events[s->first[thread] + index];
-    fprintf(out, "{\"op\":\"%s\"", ops[e->op]);
-    if (e->op != APHI_ALTS_LOCAL) {
-        fprintf(out, ",\"sync\":%s,\"port\":", e->sync ? "true" : "false");
-        write_string(out, a->ports[e->port].name);
-    }
-    fputs(",\"label\":", out);
-    write_string(out, a->labels[e->label]);
-    if (e->op != APHI_ALTS_LOCAL) {
-        fputs(",\"peer\":", out);
-        write_string(out, a->components[e->peer].name);
-        if (e->matched)
-            fprintf(out, ",\"peer_index\":%u", e->peer_index + 1u);
-    }
+    bool local = e->op == APHI_ALTS_LOCAL;
+    aphi_alts_event_json(out, e->op, e->sync, local ? "" : a->ports[e->port].name, a->labels[e->label],
+                         local ? "" : a->components[e->peer].name);
+    if (!local && e->matched)
+        aphi_buffer_format(out, ",\"peer_index\":%u", e->peer_index + 1u);
     if (e->op == APHI_ALTS_RECEIVE) {
         write_open(s->model, e, thread, out);
         if (races)
@@ -424,24 +400,22 @@ static void write_event(aphi_sequence *s, unsigned thread, unsigned index, FILE 
     }
     if (races)
         write_clock(s, thread, index, out);
-    putc('}', out);
+    aphi_buffer_byte(out, '}');
 }
 
-void aphi_sequence_write(aphi_sequence *s, FILE *out, bool races)
+void aphi_sequence_write(aphi_sequence *s, aphi_buffer *out, bool races)
 {
-    fprintf(out, "{\"sequence\":%llu,\"deadlock\":%s,\"threads\":{", (unsigned long long)s->number,
-            s->deadlock ? "true" : "false");
+    aphi_buffer_format(out, "{\"sequence\":%llu,\"deadlock\":%s,\"threads\":{", (unsigned long long)s->number,
+                       s->deadlock ? "true" : "false");
     for (unsigned t = 0; t < s->model->thread_count; t++) {
-        if (t)
-            putc(',', out);
-        write_string(out, s->model->alts->components[t].name);
-        fputs(":[", out);
+        aphi_buffer_str(out, t ? "," : "");
+        aphi_buffer_json_text(out, s->model->alts->components[t].name);
+        aphi_buffer_str(out, ":[");
         for (uint32_t i = 0; i < s->first[t + 1] - s->first[t]; i++) {
-            if (i)
-                putc(',', out);
+            aphi_buffer_str(out, i ? "," : "");
             write_event(s, t, i, out, races);
         }
-        putc(']', out);
+        aphi_buffer_byte(out, ']');
     }
-    fputs("}}\n", out);
+    aphi_buffer_str(out, "}}\n");
 }

@@ -6,8 +6,6 @@
 
 #include "explore/explore.h"
 
-#include <stdio.h>
-
 typedef struct aphi_event {
     uint32_t state;       /* of the compiled model, before the event */
     uint8_t op;           /* aphi_alts_op */
@@ -57,8 +55,8 @@ typedef struct aphi_thread_state {
 bool aphi_sequence_can_reach(const aphi_sequence *s, const aphi_thread_state *states, size_t count);
 /* Finds two threads that can both be in the state after a local event of that label at the same time. */
 bool aphi_sequence_find_overlap(const aphi_sequence *s, size_t label, unsigned *t, unsigned *u);
-/* One JSON object and a newline (docs/message-passing.md). */
-void aphi_sequence_write(aphi_sequence *s, FILE *out, bool races);
+/* Appends one JSON object and a newline (docs/message-passing.md). */
+void aphi_sequence_write(aphi_sequence *s, aphi_buffer *out, bool races);
 
 /* ---- ports with one queue for all senders ------------------------------------------------------------------------ */
 

@@ -65,24 +65,28 @@ static void record_send(aphi_local_search *l, const aphi_reduced_move *m, bool s
 
 static int by_candidate(const void *a, const void *b)
 {
-    const uint32_t *x = a, *y = b;
-    for (size_t i = 0; i < 3; i++)
-        if (x[i] != y[i])
-            return x[i] < y[i] ? -1 : 1;
-    return 0;
+    const aphi_race_candidate *x = a, *y = b;
+    if (x->port != y->port)
+        return x->port < y->port ? -1 : 1;
+    if (x->label != y->label)
+        return x->label < y->label ? -1 : 1;
+    return x->sender < y->sender ? -1 : x->sender > y->sender;
 }
 
-/* Sorts the race set of an event, at first .. n, and removes duplicates; returns its end. */
+size_t aphi_race_candidates_sort(aphi_race_candidate *candidates, size_t count)
+{
+    size_t kept = 0;
+    qsort(candidates, count, sizeof *candidates, by_candidate);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || by_candidate(&candidates[i], &candidates[kept - 1]))
+            candidates[kept++] = candidates[i];
+    return kept;
+}
+
+/* Sorts the race set of an event, at first .. n; returns its end. */
 static size_t sort_candidates(uint32_t *event, size_t first, size_t n)
 {
-    qsort(&event[first], (n - first) / 3, 3 * sizeof *event, by_candidate);
-    size_t kept = first;
-    for (size_t i = first; i < n; i += 3)
-        if (kept == first || by_candidate(&event[i], &event[kept - 3])) {
-            memmove(&event[kept], &event[i], 3 * sizeof *event);
-            kept += 3;
-        }
-    return kept;
+    return first + 3 * aphi_race_candidates_sort((aphi_race_candidate *)&event[first], (n - first) / 3);
 }
 
 /* Adds the race set of a receive of the target: its other steps, without duplicates. The list of steps is current. */

@@ -17,6 +17,9 @@ typedef struct aphi_race_candidate {
     uint32_t port, label, sender;
 } aphi_race_candidate;
 
+/* Sorts by port, label and sender, and removes duplicates. Returns the number of those left. */
+size_t aphi_race_candidates_sort(aphi_race_candidate *candidates, size_t count);
+
 typedef struct aphi_local_event {
     aphi_alts_op op;
     bool sync;                       /* of sends and receives: the message is synchronous */

@@ -52,46 +52,21 @@ static void fail_stopped(search *s)
 
 /* ---- the suite --------------------------------------------------------------------------------------------------- */
 
-static void put_string(aphi_buffer *out, const char *text)
-{
-    aphi_buffer_byte(out, '"');
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            aphi_buffer_byte(out, '\\');
-        if (c < ' ')
-            aphi_buffer_format(out, "\\u%04x", c);
-        else
-            aphi_buffer_byte(out, (char)c);
-    }
-    aphi_buffer_byte(out, '"');
-}
-
 static void put_open(aphi_buffer *out, const aphi_alts *a, const aphi_alts_component *c, uint32_t state)
 {
     aphi_buffer_str(out, ",\"open\":[");
-    for (uint32_t i = c->first[state]; i < c->first[state + 1]; i++) {
-        aphi_buffer_str(out, i > c->first[state] ? ",[" : "[");
-        put_string(out, a->ports[c->moves[i].port].name);
-        aphi_buffer_byte(out, ',');
-        put_string(out, a->labels[c->moves[i].label]);
-        aphi_buffer_byte(out, ']');
-    }
+    for (uint32_t i = c->first[state]; i < c->first[state + 1]; i++)
+        aphi_alts_message_json(out, i == c->first[state], a->ports[c->moves[i].port].name, a->labels[c->moves[i].label],
+                               NULL);
     aphi_buffer_byte(out, ']');
 }
 
 static void put_race(aphi_buffer *out, const aphi_alts *a, const aphi_local_event *e)
 {
     aphi_buffer_str(out, ",\"race\":[");
-    for (size_t i = 0; i < e->race_count; i++) {
-        aphi_buffer_str(out, i > 0 ? ",[" : "[");
-        put_string(out, a->ports[e->race[i].port].name);
-        aphi_buffer_byte(out, ',');
-        put_string(out, a->labels[e->race[i].label]);
-        aphi_buffer_byte(out, ',');
-        put_string(out, a->components[e->race[i].sender].name);
-        aphi_buffer_byte(out, ']');
-    }
+    for (size_t i = 0; i < e->race_count; i++)
+        aphi_alts_message_json(out, i == 0, a->ports[e->race[i].port].name, a->labels[e->race[i].label],
+                               a->components[e->race[i].sender].name);
     aphi_buffer_byte(out, ']');
 }
 
@@ -104,20 +79,10 @@ typedef struct suite {
 
 static void put_event(suite *s, const aphi_local_event *e)
 {
-    static const char *const ops[] = {
-        [APHI_ALTS_SEND] = "send", [APHI_ALTS_RECEIVE] = "receive", [APHI_ALTS_LOCAL] = "local"};
     const aphi_alts *a = s->search->alts;
-    aphi_buffer_format(&s->line, "{\"op\":\"%s\"", ops[e->op]);
-    if (e->op != APHI_ALTS_LOCAL) {
-        aphi_buffer_format(&s->line, ",\"sync\":%s,\"port\":", e->sync ? "true" : "false");
-        put_string(&s->line, a->ports[e->port].name);
-    }
-    aphi_buffer_str(&s->line, ",\"label\":");
-    put_string(&s->line, a->labels[e->label]);
-    if (e->op != APHI_ALTS_LOCAL) {
-        aphi_buffer_str(&s->line, ",\"peer\":");
-        put_string(&s->line, a->components[e->peer].name);
-    }
+    bool local = e->op == APHI_ALTS_LOCAL;
+    aphi_alts_event_json(&s->line, e->op, e->sync, local ? "" : a->ports[e->port].name, a->labels[e->label],
+                         local ? "" : a->components[e->peer].name);
     if (e->op == APHI_ALTS_RECEIVE) {
         put_open(&s->line, a, s->component, e->state);
         if (s->search->races)
@@ -131,11 +96,10 @@ static bool write_sequence(void *context, const aphi_local_event *events, size_t
     suite *s = context;
     s->line.n = 0;
     aphi_buffer_str(&s->line, "{\"thread\":");
-    put_string(&s->line, s->component->name);
+    aphi_buffer_json_text(&s->line, s->component->name);
     aphi_buffer_str(&s->line, ",\"events\":[");
     for (size_t i = 0; i < count; i++) {
-        if (i > 0)
-            aphi_buffer_byte(&s->line, ',');
+        aphi_buffer_str(&s->line, i ? "," : "");
         put_event(s, &events[i]);
     }
     aphi_buffer_str(&s->line, "]}\n");

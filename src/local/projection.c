@@ -29,26 +29,6 @@ void aphi_projection_close(aphi_projection *p)
     *p = (aphi_projection){0};
 }
 
-static int by_candidate(const void *a, const void *b)
-{
-    const aphi_race_candidate *x = a, *y = b;
-    if (x->port != y->port)
-        return x->port < y->port ? -1 : 1;
-    if (x->label != y->label)
-        return x->label < y->label ? -1 : 1;
-    return x->sender < y->sender ? -1 : x->sender > y->sender;
-}
-
-static size_t sort_candidates(aphi_race_candidate *candidates, size_t count)
-{
-    size_t kept = 0;
-    qsort(candidates, count, sizeof *candidates, by_candidate);
-    for (size_t i = 0; i < count; i++)
-        if (kept == 0 || by_candidate(&candidates[i], &candidates[kept - 1]))
-            candidates[kept++] = candidates[i];
-    return kept;
-}
-
 const uint32_t *aphi_projection_encode(aphi_projection *p, const aphi_local_event *events, size_t count, bool races,
                                        size_t *length)
 {
@@ -78,7 +58,7 @@ static size_t race_set_of(aphi_sequence *s, unsigned thread, unsigned index, aph
         (*candidates)[i] =
             (aphi_race_candidate){s->model->channels[from->channel].port, from->label, s->races[i] >> 16};
     }
-    return sort_candidates(*candidates, s->race_count);
+    return aphi_race_candidates_sort(*candidates, s->race_count);
 }
 
 static void add_thread(aphi_projection *p, aphi_sequence *s, unsigned thread)

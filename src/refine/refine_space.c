@@ -293,22 +293,6 @@ static void take_chunk(aphi_refine_space *g, state_fields *s, size_t client, aph
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
-typedef struct replay {
-    aph_value answers;
-    size_t at;
-    aph_event event; /* the first event without an answer */
-} replay;
-
-static bool replay_answer(void *context, const aph_event *event, aph_value *answer)
-{
-    replay *r = context;
-    r->event = *event;
-    if (r->at == aph_count(r->answers))
-        return false;
-    *answer = aph_at(r->answers, r->at++);
-    return true;
-}
-
 static bool report_model_fault(aphi_refine_space *g, const state_fields *s, aph_fault fault, const char *why)
 {
     report_flaw(g, APHI_REFINE_FLAW_FAULT, fault, s->field[APHI_REFINE_TRACE], "model %s: %s", g->options->model->name,
@@ -321,8 +305,8 @@ static bool run_model(aphi_refine_space *g, state_fields *s, aph_event *event)
 {
     aph_value *state = &s->field[APHI_REFINE_MODEL_STATE], *answers = &s->field[APHI_REFINE_ANSWERS];
     for (size_t steps = 0; steps < QUIET_STEPS_MAX; steps++) {
-        replay r = {.answers = *answers};
-        switch (aphi_step_run(g->options->model, state, replay_answer, &r)) {
+        aphi_answers r = {.answers = *answers};
+        switch (aphi_step_replay(g->options->model, state, &r)) {
         case APHI_LEFT: *event = r.event; return true;
         case APHI_NEVER: *event = (aph_event){.kind = APH_EVENT_NEVER}; return true;
         case APHI_ENDED:

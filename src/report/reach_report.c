@@ -116,14 +116,14 @@ void aphi_reach_report_local_json(aphi_buffer *out, const aphi_alts *alts, const
 {
     aphi_local_count total = total_of(alts, s);
     aphi_buffer_str(out, "{\"model\":");
-    aphi_buffer_json_string(out, alts->name, strlen(alts->name));
+    aphi_buffer_json_text(out, alts->name);
     aphi_buffer_format(out, ",\"local_events\":%llu", (unsigned long long)total.events);
     if (races)
         aphi_buffer_format(out, ",\"local_race_sets\":%llu", (unsigned long long)total.race_sets);
     aphi_buffer_str(out, ",\"components\":[");
     for (size_t i = 0; i < alts->component_count; i++) {
         aphi_buffer_str(out, i > 0 ? ",{\"name\":" : "{\"name\":");
-        aphi_buffer_json_string(out, alts->components[i].name, strlen(alts->components[i].name));
+        aphi_buffer_json_text(out, alts->components[i].name);
         aphi_buffer_format(out, ",\"events\":%llu", (unsigned long long)s->counts[i].events);
         if (races)
             aphi_buffer_format(out, ",\"race_sets\":%llu", (unsigned long long)s->counts[i].race_sets);

@@ -286,3 +286,20 @@ const void *aph_data(aph *m)
 {
     return m->model->data;
 }
+
+/* ---- replay ------------------------------------------------------------------------------------------------------ */
+
+static bool replay_answer(void *context, const aph_event *event, aph_value *answer)
+{
+    aphi_answers *r = context;
+    r->event = *event;
+    if (r->at == aph_count(r->answers))
+        return false;
+    *answer = aph_at(r->answers, r->at++);
+    return true;
+}
+
+aphi_ending aphi_step_replay(const aph_model *model, aph_value *state, aphi_answers *replay)
+{
+    return aphi_step_run(model, state, replay_answer, replay);
+}

@@ -28,6 +28,16 @@ aphi_ending aphi_step_run(const aph_model *model, aph_value *state, aphi_answere
 aphi_ending aphi_step_feed(const aph_model *model, aph_value *state, const aph_request *request, bool *waiting,
                            aph_value expected, aphi_answerer *answerer, void *context);
 const char *aphi_step_reason(void);
+
+typedef struct aphi_answers { /* for a replay */
+    aph_value answers; /* an array */
+    size_t at;         /* index of the next one */
+    aph_event event;   /* the last event: with APHI_LEFT, the first without an answer */
+} aphi_answers;
+
+/* Runs one step with the given answers. */
+aphi_ending aphi_step_replay(const aph_model *model, aph_value *state, aphi_answers *replay);
+
 /* For events defined elsewhere: returns the answer, or abandons the step. */
 aph_value aphi_step_perform(aph *m, aph_event *event);
 /* Abandons the step with APHI_MISCALLED. */

@@ -86,22 +86,6 @@ void aph_tree_drop(aph_tree *t)
 
 /* ---- a model inside a step --------------------------------------------------------------------------------------- */
 
-typedef struct replay {
-    aph_value answers;
-    size_t at;
-    aph_event event; /* the first event without an answer */
-} replay;
-
-static bool replay_answer(void *context, const aph_event *event, aph_value *answer)
-{
-    replay *r = context;
-    r->event = *event;
-    if (r->at == aph_count(r->answers))
-        return false;
-    *answer = aph_at(r->answers, r->at++);
-    return true;
-}
-
 static _Noreturn void abort_model(const aph_model *model, const char *what)
 {
     fprintf(stderr, "antiphon: model %s: %s\n", model->name, what);
@@ -112,8 +96,8 @@ static _Noreturn void abort_model(const aph_model *model, const char *what)
 static aph_tree *run_model(const aph_model *model, aph_value state, aph_value answers)
 {
     for (;;) {
-        replay r = {.answers = answers};
-        aphi_ending ending = aphi_step_run(model, &state, replay_answer, &r);
+        aphi_answers r = {.answers = answers};
+        aphi_ending ending = aphi_step_replay(model, &state, &r);
         switch (ending) {
         case APHI_LEFT:
             return make_tree(
