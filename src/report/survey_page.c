@@ -33,6 +33,13 @@ static void add_field(aphi_buffer *out, aph_value object, const char *name)
     add_text(out, aph_field(object, name));
 }
 
+static void add_between(aphi_buffer *out, const char *before, aph_value text, const char *after)
+{
+    aphi_buffer_str(out, before);
+    add_text(out, text);
+    aphi_buffer_str(out, after);
+}
+
 static bool has_text(aph_value object, const char *name)
 {
     aph_value v = aph_field(object, name);
@@ -128,18 +135,12 @@ static void add_clauses(aphi_buffer *out, aph_value finding)
 {
     aph_value clauses = aph_field(finding, "clauses");
     aphi_buffer_str(out, "<p>");
-    for (size_t i = 0; i < count_of(finding, "clauses") && i < NAMES_MAX; i++) {
-        aphi_buffer_str(out, "<span class=\"clause\">");
-        add_text(out, aph_at(clauses, i));
-        aphi_buffer_str(out, "</span>");
-    }
-    if (has_text(finding, "waiver")) {
-        aphi_buffer_str(out, " <span class=\"waiver\">--waive ");
-        add_field(out, finding, "waiver");
-        aphi_buffer_str(out, "</span>");
-    } else {
+    for (size_t i = 0; i < count_of(finding, "clauses") && i < NAMES_MAX; i++)
+        add_between(out, "<span class=\"clause\">", aph_at(clauses, i), "</span>");
+    if (has_text(finding, "waiver"))
+        add_between(out, " <span class=\"waiver\">--waive ", aph_field(finding, "waiver"), "</span>");
+    else
         aphi_buffer_str(out, " <span class=\"faint\">not covered by a waiver of the model</span>");
-    }
     aphi_buffer_str(out, "</p>\n");
 }
 
@@ -158,11 +159,8 @@ static void add_numbers(aphi_buffer *out, aph_value finding)
                            aph_field(finding, "minimal") == aph_bool(true) ? "; locally minimal" : "");
     }
     aphi_buffer_str(out, ".");
-    if (is_address(aph_field(finding, "page"))) {
-        aphi_buffer_str(out, " <a href=\"");
-        add_field(out, finding, "page");
-        aphi_buffer_str(out, "\">All messages</a>");
-    }
+    if (is_address(aph_field(finding, "page")))
+        add_between(out, " <a href=\"", aph_field(finding, "page"), "\">All messages</a>");
     aphi_buffer_str(out, "</p>\n");
 }
 
@@ -247,11 +245,8 @@ static void add_choice(aphi_buffer *out, aph_value choice)
     for (size_t i = 0; i < aph_count(ways) && i < NAMES_MAX; i++)
         add_option(out, aph_at(ways, i), sum);
     aphi_buffer_str(out, "</ul></td><td>");
-    if (has_text(choice, "clause")) {
-        aphi_buffer_str(out, "<span class=\"clause\">");
-        add_field(out, choice, "clause");
-        aphi_buffer_str(out, "</span>");
-    }
+    if (has_text(choice, "clause"))
+        add_between(out, "<span class=\"clause\">", aph_field(choice, "clause"), "</span>");
     aphi_buffer_str(out, "</td></tr>\n");
 }
 
@@ -287,11 +282,8 @@ static void add_unreached(aphi_buffer *out, aph_value server)
     else
         aphi_buffer_str(out, "<p class=\"faint\">Branches of the model that no explanation uses: the server does not "
                              "behave this way, or no request led there.</p>\n<ul class=\"never\">\n");
-    for (size_t i = 0; i < n && i < NAMES_MAX; i++) {
-        aphi_buffer_str(out, "<li>");
-        add_text(out, aph_at(names, i));
-        aphi_buffer_str(out, "</li>\n");
-    }
+    for (size_t i = 0; i < n && i < NAMES_MAX; i++)
+        add_between(out, "<li>", aph_at(names, i), "</li>\n");
     aphi_buffer_str(out, n ? "</ul>\n</section>\n" : "</section>\n");
 }
 
@@ -314,9 +306,8 @@ static void add_names(aphi_buffer *out, aph_value names)
 
 static void add_head(aphi_buffer *out, aph_value server)
 {
-    aphi_buffer_str(out, "<p><a href=\"index.html\">All servers</a></p>\n<h1>");
-    add_field(out, server, "name");
-    aphi_buffer_str(out, "</h1>\n<p class=\"lead\">");
+    add_between(out, "<p><a href=\"index.html\">All servers</a></p>\n<h1>", aph_field(server, "name"),
+                "</h1>\n<p class=\"lead\">");
     add_result(out, server);
     aphi_buffer_str(out, "</p>\n<dl class=\"facts\">\n");
     add_fact(out, server, "version", "version");
@@ -348,9 +339,7 @@ static void add_head(aphi_buffer *out, aph_value server)
 void aphi_survey_page_write(aphi_buffer *out, aph_value server)
 {
     begin_page(out);
-    aphi_buffer_str(out, "<title>Antiphon: ");
-    add_field(out, server, "name");
-    aphi_buffer_str(out, "</title>\n</head>\n<body>\n<main>\n<header>\n");
+    add_between(out, "<title>Antiphon: ", aph_field(server, "name"), "</title>\n</head>\n<body>\n<main>\n<header>\n");
     add_head(out, server);
     aphi_buffer_str(out, "</header>\n");
     add_findings(out, server);
@@ -368,9 +357,7 @@ static void add_summaries(aphi_buffer *out, aph_value server)
     aphi_buffer_str(out, n ? "<ul>" : "none found");
     for (size_t i = 0; i < n && i < FINDINGS_MAX; i++) {
         aph_value finding = aph_at(findings, i);
-        aphi_buffer_str(out, "<li>");
-        add_field(out, finding, has_text(finding, "summary") ? "summary" : "why");
-        aphi_buffer_str(out, "</li>");
+        add_between(out, "<li>", aph_field(finding, has_text(finding, "summary") ? "summary" : "why"), "</li>");
     }
     aphi_buffer_str(out, n ? "</ul>" : "");
 }
@@ -379,11 +366,8 @@ static void add_row(aphi_buffer *out, aph_value server)
 {
     bool linked = is_address(aph_field(server, "name"));
     aphi_buffer_str(out, "<tr><td>");
-    if (linked) {
-        aphi_buffer_str(out, "<a href=\"");
-        add_field(out, server, "name");
-        aphi_buffer_str(out, ".html\">");
-    }
+    if (linked)
+        add_between(out, "<a href=\"", aph_field(server, "name"), ".html\">");
     add_field(out, server, "name");
     aphi_buffer_str(out, linked ? "</a><br><span class=\"faint\">" : "<br><span class=\"faint\">");
     add_field(out, server, has_text(server, "version") ? "version" : "subject");
@@ -393,9 +377,7 @@ static void add_row(aphi_buffer *out, aph_value server)
     add_result(out, server);
     aphi_buffer_str(out, "</td><td class=\"count\">");
     aphi_report_count(out, number_of(aph_field(server, "messages")));
-    aphi_buffer_str(out, "</td><td>");
-    add_field(out, server, "when");
-    aphi_buffer_str(out, "</td></tr>\n");
+    add_between(out, "</td><td>", aph_field(server, "when"), "</td></tr>\n");
 }
 
 void aphi_survey_page_index(aphi_buffer *out, aph_value servers)

@@ -246,7 +246,7 @@ static aph_value rewritten_slots(rewrite *r, aph_value v)
         slot[i].v = rewritten(r, v->slot[i].v);
         changed |= slot[i].v != v->slot[i].v;
     }
-    aph_value to = changed ? aphi_intern((aphi_shape)v->shape, v->detail, v->count, n, slot) : v;
+    aph_value to = changed ? aphi_node_intern((aphi_shape)v->shape, v->detail, v->count, n, slot) : v;
     if (slot != small)
         free(slot);
     return to;

@@ -14,6 +14,7 @@
  *             Z3's strings: only equality is needed. */
 #include "solve/z3.h"
 
+#include "base/intern.h"
 #include "base/memory.h"
 #include "solve/term.h"
 
@@ -21,12 +22,11 @@
 #include <stdlib.h>
 #include <z3.h>
 
-enum { MEMORY_FIRST = 256, MEMORY_MOST = 1 << 16 };
+enum { CACHE_MAX = 1 << 16 };
 
 typedef struct answer {
-    aph_value question;
     aphi_sat sat;
-    int64_t solver_ms;
+    int64_t solver_ms; /* 0: not asked yet */
 } answer;
 
 typedef struct bridge {
@@ -35,8 +35,9 @@ typedef struct bridge {
     Z3_sort integers, booleans;
     bool failed;            /* Z3 reported an error in this query */
     uint64_t questions;
-    answer *memory;         /* open addressing */
-    size_t memory_size, memory_count;
+    aphi_intern asked;      /* canonical queries */
+    answer *answers;        /* of these */
+    size_t answer_capacity;
 } bridge;
 
 static _Thread_local bridge the_bridge;
@@ -46,40 +47,19 @@ static _Thread_local bridge the_bridge;
 static void clear_cache(void *context)
 {
     bridge *z = context;
-    free(z->memory);
-    z->memory = NULL;
-    z->memory_size = z->memory_count = 0;
+    aphi_intern_free(&z->asked);
 }
 
-static answer *cache_entry(bridge *z, aph_value question)
+static answer *cache_entry(bridge *z, aph_value query)
 {
-    size_t i = (size_t)aph_hash(question) & (z->memory_size - 1);
-    while (z->memory[i].question && z->memory[i].question != question)
-        i = (i + 1) & (z->memory_size - 1);
-    return &z->memory[i];
-}
-
-static void grow_cache(bridge *z)
-{
-    answer *old = z->memory;
-    size_t n = z->memory_size;
-    z->memory_size = n ? 2 * n : MEMORY_FIRST;
-    z->memory = aphi_alloc_zero(z->memory_size * sizeof *z->memory);
-    for (size_t i = 0; i < n; i++)
-        if (old[i].question)
-            *cache_entry(z, old[i].question) = old[i];
-    free(old);
-}
-
-static void cache_result(bridge *z, answer a)
-{
-    if (z->memory_count >= MEMORY_MOST)
+    if (z->asked.count >= CACHE_MAX)
         clear_cache(z);
-    if (2 * z->memory_count >= z->memory_size)
-        grow_cache(z);
-    answer *place = cache_entry(z, a.question);
-    z->memory_count += !place->question;
-    *place = a;
+    size_t known = z->asked.count;
+    uint32_t number = aphi_intern_number(&z->asked, &query, sizeof query);
+    APHI_RESERVE(z->answers, z->answer_capacity, z->asked.count);
+    if (number == known)
+        z->answers[number] = (answer){.sat = APHI_UNDECIDED};
+    return &z->answers[number];
 }
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
@@ -119,6 +99,7 @@ void aphi_z3_close(void)
         Z3_del_context(z->context);
     }
     clear_cache(z);
+    free(z->answers);
     *z = (bridge){.questions = z->questions};
 }
 
@@ -129,18 +110,14 @@ uint64_t aphi_z3_questions(void)
 
 /* ---- building a query -------------------------------------------------------------------------------------------- */
 
-typedef struct written {
-    aph_value term;
-    Z3_ast ast;
-} written;
-
 typedef struct session {
     bridge *z;
     Z3_context c;
     Z3_ast_vector alive, required;
     bool nonlinear;         /* a symbolic factor of a product, or divisor */
-    written *memo;          /* open addressing; terms share parts */
-    size_t memo_size, memo_count;
+    aphi_intern written;    /* symbols and terms, which share parts */
+    Z3_ast *asts;           /* of these */
+    size_t ast_capacity;
     aphi_symset *symbols;   /* symbol i is called i */
     aph_value *strings;     /* known string i is the integer i */
     size_t string_count, string_capacity;
@@ -151,30 +128,6 @@ static Z3_ast held(session *s, Z3_ast ast)
     if (ast)
         Z3_ast_vector_push(s->c, s->alive, ast);
     return ast;
-}
-
-static written *memo_place(session *s, aph_value term)
-{
-    size_t i = (size_t)aph_hash(term) & (s->memo_size - 1);
-    while (s->memo[i].term && s->memo[i].term != term)
-        i = (i + 1) & (s->memo_size - 1);
-    return &s->memo[i];
-}
-
-static void memo_put(session *s, aph_value term, Z3_ast ast)
-{
-    if (2 * s->memo_count >= s->memo_size) {
-        written *old = s->memo;
-        size_t n = s->memo_size;
-        s->memo_size = n ? 2 * n : 64;
-        s->memo = aphi_alloc_zero(s->memo_size * sizeof *s->memo);
-        for (size_t i = 0; i < n; i++)
-            if (old[i].term)
-                *memo_place(s, old[i].term) = old[i];
-        free(old);
-    }
-    *memo_place(s, term) = (written){term, ast};
-    s->memo_count++;
 }
 
 static Z3_ast integer(session *s, int64_t i)
@@ -200,10 +153,8 @@ static Z3_ast string(session *s, aph_value v)
     size_t i = 0;
     while (i < s->string_count && s->strings[i] != v)
         i++;
-    if (i == s->string_count) {
-        APHI_RESERVE(s->strings, s->string_capacity, i + 1);
-        s->strings[s->string_count++] = v;
-    }
+    if (i == s->string_count)
+        APHI_PUSH(s->strings, s->string_count, s->string_capacity, v);
     return integer(s, (int64_t)i);
 }
 
@@ -267,14 +218,13 @@ static Z3_ast write_value(session *s, aph_value v)
     default: break;
     }
     assert(aph_kind_of(v) == APH_SYMBOL || aph_kind_of(v) == APH_TERM);
-    if (s->memo_size) {
-        written *known = memo_place(s, v);
-        if (known->term)
-            return known->ast;
-    }
+    size_t known = s->written.count;
+    uint32_t number = aphi_intern_number(&s->written, &v, sizeof v);
+    if (number < known)
+        return s->asts[number];
     Z3_ast ast = aph_kind_of(v) == APH_SYMBOL ? unknown(s, v) : write_term(s, v);
-    memo_put(s, v, ast);
-    return ast;
+    APHI_RESERVE(s->asts, s->ast_capacity, s->written.count);
+    return s->asts[number] = ast;
 }
 
 /* ---- reading a model --------------------------------------------------------------------------------------------- */
@@ -299,7 +249,8 @@ static aph_value value_in(session *s, Z3_model model, aph_value symbol)
 {
     Z3_ast ast = NULL;
     int64_t i = 0;
-    if (!Z3_model_eval(s->c, model, memo_place(s, symbol)->ast, true, &ast) || !held(s, ast))
+    Z3_ast asked = s->asts[aphi_intern_number(&s->written, &symbol, sizeof symbol)];
+    if (!Z3_model_eval(s->c, model, asked, true, &ast) || !held(s, ast))
         s->z->failed = true;
     else if (aph_symbol_sort(symbol) == APH_BOOL)
         return aph_bool(Z3_get_bool_value(s->c, ast) == Z3_L_TRUE);
@@ -377,7 +328,8 @@ static aphi_sat question(size_t n, const aph_value *conditions, int64_t solver_m
     Z3_lbool sat = check(&s, solver_ms, values);
     Z3_ast_vector_dec_ref(s.c, s.required);
     Z3_ast_vector_dec_ref(s.c, s.alive);
-    free(s.memo);
+    aphi_intern_free(&s.written);
+    free(s.asts);
     free(s.strings);
     aphi_symset_deinit(&symbols);
     return z->failed || sat == Z3_L_UNDEF ? APHI_UNDECIDED : sat == Z3_L_TRUE ? APHI_SAT : APHI_UNSAT;
@@ -409,12 +361,10 @@ aphi_sat aphi_z3_ask(size_t n, const aph_value *conditions, int64_t solver_ms, a
     if (values)
         return question(n, conditions, solver_ms, values);
     aph_value name = canonical(n, conditions);
-    if (z->memory_size) {
-        answer *known = cache_entry(z, name);
-        if (known->question && (known->sat != APHI_UNDECIDED || known->solver_ms >= solver_ms))
-            return known->sat;
-    }
+    answer known = *cache_entry(z, name);
+    if (known.sat != APHI_UNDECIDED || known.solver_ms >= solver_ms)
+        return known.sat;
     aphi_sat sat = question(n, conditions, solver_ms, NULL);
-    cache_result(z, (answer){name, sat, solver_ms});
+    *cache_entry(z, name) = (answer){sat, solver_ms};
     return sat;
 }

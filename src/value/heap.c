@@ -261,7 +261,7 @@ static bool slots_are_values(aphi_shape shape)
     return shape == APHI_ITEMS || shape == APHI_PAIRS || shape == APHI_BRANCH || shape == APHI_OPERATION;
 }
 
-aph_value aphi_intern(aphi_shape shape, uint8_t detail, uint32_t count, size_t slots, const union aphi_slot *slot)
+aph_value aphi_node_intern(aphi_shape shape, uint8_t detail, uint32_t count, size_t slots, const union aphi_slot *slot)
 {
     uint64_t hash = aphi_mix((uint64_t)shape << 8 | detail, count), symbols = 0;
     if (slots_are_values(shape)) {

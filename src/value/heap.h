@@ -84,7 +84,7 @@ extern _Thread_local void (*aphi_heap_watch)(void);
 bool aphi_heap_is_full(void);
 
 /* The interned node with this content. */
-aph_value aphi_intern(aphi_shape shape, uint8_t detail, uint32_t count, size_t slots, const union aphi_slot *slot);
+aph_value aphi_node_intern(aphi_shape shape, uint8_t detail, uint32_t count, size_t slots, const union aphi_slot *slot);
 aph_value aphi_intern_str(const char *bytes, size_t n);
 
 aph_value aphi_node_term(aph_op op, size_t n, const aph_value *args);

@@ -29,7 +29,7 @@ static bool is_object(aph_value v)
 
 aph_value aph_object(void)
 {
-    return aphi_intern(APHI_PAIRS, 0, 0, 0, NULL);
+    return aphi_node_intern(APHI_PAIRS, 0, 0, 0, NULL);
 }
 
 aph_value aphi_key(aph_value v)
@@ -84,7 +84,7 @@ static uint32_t size_of(aph_value t)
 static aph_value branch(aph_value key, aph_value item, aph_value smaller, aph_value larger)
 {
     union aphi_slot slot[4] = {{key}, {item}, {smaller}, {larger}};
-    return aphi_intern(APHI_BRANCH, 0, size_of(smaller) + size_of(larger) + 1, 4, slot);
+    return aphi_node_intern(APHI_BRANCH, 0, size_of(smaller) + size_of(larger) + 1, 4, slot);
 }
 
 static bool outranks(aph_value a, aph_value b)
@@ -244,7 +244,7 @@ static aph_value row_set(aph_value row, aph_value key, aph_value item)
     for (size_t i = 2 * (at + found); i < 2 * n; i++)
         slot[i + (found ? 0 : 2)] = row->slot[i];
     n += !found;
-    return n <= APHI_PAIRS_MAX ? aphi_intern(APHI_PAIRS, 0, (uint32_t)n, 2 * n, slot) : treap_of_row(slot, n);
+    return n <= APHI_PAIRS_MAX ? aphi_node_intern(APHI_PAIRS, 0, (uint32_t)n, 2 * n, slot) : treap_of_row(slot, n);
 }
 
 aph_value aph_set(aph_value object, aph_value key, aph_value item)
@@ -267,7 +267,7 @@ static aph_value row_remove(aph_value row, size_t at)
         slot[i] = row->slot[i];
     for (size_t i = 2 * (at + 1); i < 2 * row->count; i++)
         slot[i - 2] = row->slot[i];
-    return aphi_intern(APHI_PAIRS, 0, row->count - 1, 2 * (row->count - 1), slot);
+    return aphi_node_intern(APHI_PAIRS, 0, row->count - 1, 2 * (row->count - 1), slot);
 }
 
 aph_value aph_remove(aph_value object, aph_value key)
@@ -287,7 +287,7 @@ aph_value aph_remove(aph_value object, aph_value key)
         return smaller;
     union aphi_slot slot[2 * APHI_PAIRS_MAX], *end = slot;
     treap_pairs(smaller, &end);
-    return aphi_intern(APHI_PAIRS, 0, smaller->count, 2 * smaller->count, slot);
+    return aphi_node_intern(APHI_PAIRS, 0, smaller->count, 2 * smaller->count, slot);
 }
 
 bool aph_pair_at(aph_value object, size_t i, aph_value *key, aph_value *item)
@@ -340,7 +340,7 @@ aph_value aphi_object_of(size_t n, aph_value *pairs)
     union aphi_slot *slot = (union aphi_slot *)(void *)pairs;
     if (n <= APHI_PAIRS_MAX) {
         n = sort_row(slot, n);
-        return aphi_intern(APHI_PAIRS, 0, (uint32_t)n, 2 * n, slot);
+        return aphi_node_intern(APHI_PAIRS, 0, (uint32_t)n, 2 * n, slot);
     }
     aph_value object = aph_object();
     for (size_t i = 0; i < n; i++)

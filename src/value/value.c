@@ -28,7 +28,7 @@ aph_value aph_int(int64_t i)
 {
     if (i >= -((int64_t)1 << 60) && i < (int64_t)1 << 60)
         return word((uint64_t)i << 3 | APHI_TAG_INT);
-    return aphi_intern(APHI_BIG_INT, 0, 0, 1, &(union aphi_slot){.bits = (uint64_t)i});
+    return aphi_node_intern(APHI_BIG_INT, 0, 0, 1, &(union aphi_slot){.bits = (uint64_t)i});
 }
 
 aph_value aph_bytes(const void *bytes, size_t n)
@@ -58,18 +58,18 @@ aph_value aph_strf(const char *format, ...)
 aph_value aph_array(size_t n, const aph_value *items)
 {
     assert(n <= UINT32_MAX);
-    return aphi_intern(APHI_ITEMS, 0, (uint32_t)n, n, (const union aphi_slot *)(const void *)items);
+    return aphi_node_intern(APHI_ITEMS, 0, (uint32_t)n, n, (const union aphi_slot *)(const void *)items);
 }
 
 aph_value aph_symbol(aph_kind sort, uint32_t number)
 {
     assert(sort == APH_BOOL || sort == APH_INT || sort == APH_STR);
-    return aphi_intern(APHI_SYM, (uint8_t)sort, 0, 1, &(union aphi_slot){.bits = number});
+    return aphi_node_intern(APHI_SYM, (uint8_t)sort, 0, 1, &(union aphi_slot){.bits = number});
 }
 
 aph_value aphi_node_term(aph_op op, size_t n, const aph_value *args)
 {
-    return aphi_intern(APHI_OPERATION, (uint8_t)op, (uint32_t)n, n, (const union aphi_slot *)(const void *)args);
+    return aphi_node_intern(APHI_OPERATION, (uint8_t)op, (uint32_t)n, n, (const union aphi_slot *)(const void *)args);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
