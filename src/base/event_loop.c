@@ -14,6 +14,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -103,7 +104,12 @@ static int wait_for_events(aphi_event_loop *l, int64_t timeout_ns)
             timeout_ns = left > 0 ? left : 0;
     }
     struct timespec timeout = {timeout_ns / 1000000000, timeout_ns % 1000000000};
-    return epoll_pwait2(l->epoll, l->events, APHI_EVENT_LOOP_BATCH, timeout_ns < 0 ? NULL : &timeout, NULL);
+    int n = epoll_pwait2(l->epoll, l->events, APHI_EVENT_LOOP_BATCH, timeout_ns < 0 ? NULL : &timeout, NULL);
+    if (n < 0 && (errno == ENOSYS || errno == EPERM)) { /* before Linux 5.11, or filtered: in milliseconds */
+        int64_t ms = timeout_ns < INT_MAX * INT64_C(1000000) ? (timeout_ns + 999999) / 1000000 : INT_MAX;
+        n = epoll_wait(l->epoll, l->events, APHI_EVENT_LOOP_BATCH, timeout_ns < 0 ? -1 : (int)ms);
+    }
+    return n;
 }
 
 int aphi_event_loop_run_once(aphi_event_loop *l, int64_t timeout_ns)
