@@ -21,58 +21,55 @@
 typedef enum { NO_ARGUMENT, SIDE, FIELD, FIELD_OR_ANY, METHOD, MILLISECONDS } argument;
 
 static const struct named {
-    const char *name;
+    const char *name, *line;
     aphi_fault_kind kind;
     argument takes;
     const char *field;
-    const char *line;
 } kinds[] = {
-    {"put-as-get", APHI_FAULT_PUT_AS_GET, NO_ARGUMENT, NULL, "forward a PUT as a GET without a body"},
-    {"early-return", APHI_FAULT_EARLY_RETURN, NO_ARGUMENT, NULL,
-     "respond to a request with an empty 200 instead of forwarding it"},
-    {"412-as-204", APHI_FAULT_STATUS, NO_ARGUMENT, NULL,
-     "replace status 412 by 204; FROM-as-TO: any two from 200 to 599"},
-    {"200-as-412", APHI_FAULT_STATUS, NO_ARGUMENT, NULL, "replace status 200 by 412"},
-    {"304-as-200", APHI_FAULT_STATUS, NO_ARGUMENT, NULL, "replace status 304 by 200 with an empty body"},
-    {"404-as-200", APHI_FAULT_STATUS, NO_ARGUMENT, NULL, "replace status 404 by 200"},
-    {"drop-if-match", APHI_FAULT_DROP_FIELD, NO_ARGUMENT, "if-match", "drop If-Match from a request"},
-    {"drop-field", APHI_FAULT_DROP_FIELD, FIELD, NULL, "drop-field:NAME: drop field NAME from a request"},
-    {"weaken-if-match", APHI_FAULT_WEAKEN_IF_MATCH, NO_ARGUMENT, NULL,
-     "drop each W/ in If-Match: a weak tag matches a strong one"},
-    {"strip-weak-if-none-match", APHI_FAULT_STRIP_WEAK, NO_ARGUMENT, NULL,
-     "drop the weak tags of If-None-Match: they match nothing"},
-    {"flip-tag-bit", APHI_FAULT_FLIP_TAG_BIT, NO_ARGUMENT, NULL, "flip a bit of a tag in If-Match or If-None-Match"},
-    {"first-tag", APHI_FAULT_FIRST_TAG, NO_ARGUMENT, NULL,
-     "drop all tags but the first of a list in If-Match or If-None-Match"},
-    {"head-as-get", APHI_FAULT_HEAD_AS_GET, NO_ARGUMENT, NULL, "forward a HEAD as a GET: its response has a body"},
-    {"add-byte", APHI_FAULT_ADD_BYTE, SIDE, NULL,
-     "add a byte to the body of a response; add-byte:request: of a request"},
-    {"drop-byte", APHI_FAULT_DROP_BYTE, SIDE, NULL,
-     "drop the first byte of the body of a response; drop-byte:request: of a request"},
-    {"wrong-path", APHI_FAULT_WRONG_PATH, NO_ARGUMENT, NULL, "forward a PUT, POST, PATCH or DELETE with another path"},
-    {"skip-write", APHI_FAULT_SKIP_WRITE, METHOD, NULL,
-     "respond to a PUT, POST, PATCH or DELETE with 204 instead of forwarding it; skip-write:METHOD: only METHOD"},
-    {"empty-output", APHI_FAULT_EMPTY_OUTPUT, NO_ARGUMENT, NULL,
-     "forward a request, and close the connection in place of its response"},
-    {"drop-request-body", APHI_FAULT_REQUEST_BODY, NO_ARGUMENT, NULL, "forward a request with an empty body"},
-    {"drop-response-body", APHI_FAULT_RESPONSE_BODY, NO_ARGUMENT, NULL, "forward a response with an empty body"},
-    {"wrong-field-name", APHI_FAULT_FIELD_NAME, FIELD_OR_ANY, NULL,
-     "rename a field of a response; wrong-field-name:NAME: field NAME"},
-    {"drop-answer-field", APHI_FAULT_DROP_RESPONSE_FIELD, FIELD, NULL,
-     "drop-answer-field:NAME: drop field NAME from a response"},
-    {"wrong-client", APHI_FAULT_WRONG_CLIENT, NO_ARGUMENT, NULL, "swap the responses of two waiting clients"},
-    {"wrong-order", APHI_FAULT_WRONG_ORDER, NO_ARGUMENT, NULL, "swap two pipelined responses of a connection"},
-    {"stale-tag", APHI_FAULT_STALE_TAG, NO_ARGUMENT, NULL,
-     "replace the ETag of a response by the first strong tag of its target"},
-    {"delay", APHI_FAULT_DELAY, MILLISECONDS, NULL, "delay:MS: delay responses by MS milliseconds"},
-    {"reset", APHI_FAULT_RESET, NO_ARGUMENT, NULL, "reset the connection when the target sends bytes"},
-    {"half-close", APHI_FAULT_HALF_CLOSE, NO_ARGUMENT, NULL,
-     "half-close the connection to the client when the target sends bytes; forward its requests still"},
-    {"one-byte", APHI_FAULT_ONE_BYTE, NO_ARGUMENT, NULL, "forward responses one byte at a time"},
-    {"garbage", APHI_FAULT_GARBAGE, NO_ARGUMENT, NULL, "replace responses by random bytes of the same length"},
-    {"silence", APHI_FAULT_SILENCE, NO_ARGUMENT, NULL,
-     "forward nothing to the client from the moment when the target sends bytes"},
-    {"nothing", APHI_FAULT_NOTHING, NO_ARGUMENT, NULL, "forward all bytes unchanged"},
+    {"put-as-get", "forward a PUT as a GET without a body", .kind = APHI_FAULT_PUT_AS_GET},
+    {"early-return", "respond to a request with an empty 200 instead of forwarding it",
+     .kind = APHI_FAULT_EARLY_RETURN},
+    {"412-as-204", "replace status 412 by 204; FROM-as-TO: any two from 200 to 599", .kind = APHI_FAULT_STATUS},
+    {"200-as-412", "replace status 200 by 412", .kind = APHI_FAULT_STATUS},
+    {"304-as-200", "replace status 304 by 200 with an empty body", .kind = APHI_FAULT_STATUS},
+    {"404-as-200", "replace status 404 by 200", .kind = APHI_FAULT_STATUS},
+    {"drop-if-match", "drop If-Match from a request", .kind = APHI_FAULT_DROP_FIELD, .field = "if-match"},
+    {"drop-field", "drop-field:NAME: drop field NAME from a request", .kind = APHI_FAULT_DROP_FIELD, .takes = FIELD},
+    {"weaken-if-match", "drop each W/ in If-Match: a weak tag matches a strong one",
+     .kind = APHI_FAULT_WEAKEN_IF_MATCH},
+    {"strip-weak-if-none-match", "drop the weak tags of If-None-Match: they match nothing",
+     .kind = APHI_FAULT_STRIP_WEAK},
+    {"flip-tag-bit", "flip a bit of a tag in If-Match or If-None-Match", .kind = APHI_FAULT_FLIP_TAG_BIT},
+    {"first-tag", "drop all tags but the first of a list in If-Match or If-None-Match", .kind = APHI_FAULT_FIRST_TAG},
+    {"head-as-get", "forward a HEAD as a GET: its response has a body", .kind = APHI_FAULT_HEAD_AS_GET},
+    {"add-byte", "add a byte to the body of a response; add-byte:request: of a request",
+     .kind = APHI_FAULT_ADD_BYTE, .takes = SIDE},
+    {"drop-byte", "drop the first byte of the body of a response; drop-byte:request: of a request",
+     .kind = APHI_FAULT_DROP_BYTE, .takes = SIDE},
+    {"wrong-path", "forward a PUT, POST, PATCH or DELETE with another path", .kind = APHI_FAULT_WRONG_PATH},
+    {"skip-write",
+     "respond to a PUT, POST, PATCH or DELETE with 204 instead of forwarding it; skip-write:METHOD: only METHOD",
+     .kind = APHI_FAULT_SKIP_WRITE, .takes = METHOD},
+    {"empty-output", "forward a request, and close the connection in place of its response",
+     .kind = APHI_FAULT_EMPTY_OUTPUT},
+    {"drop-request-body", "forward a request with an empty body", .kind = APHI_FAULT_REQUEST_BODY},
+    {"drop-response-body", "forward a response with an empty body", .kind = APHI_FAULT_RESPONSE_BODY},
+    {"wrong-field-name", "rename a field of a response; wrong-field-name:NAME: field NAME",
+     .kind = APHI_FAULT_FIELD_NAME, .takes = FIELD_OR_ANY},
+    {"drop-answer-field", "drop-answer-field:NAME: drop field NAME from a response",
+     .kind = APHI_FAULT_DROP_RESPONSE_FIELD, .takes = FIELD},
+    {"wrong-client", "swap the responses of two waiting clients", .kind = APHI_FAULT_WRONG_CLIENT},
+    {"wrong-order", "swap two pipelined responses of a connection", .kind = APHI_FAULT_WRONG_ORDER},
+    {"stale-tag", "replace the ETag of a response by the first strong tag of its target", .kind = APHI_FAULT_STALE_TAG},
+    {"delay", "delay:MS: delay responses by MS milliseconds", .kind = APHI_FAULT_DELAY, .takes = MILLISECONDS},
+    {"reset", "reset the connection when the target sends bytes", .kind = APHI_FAULT_RESET},
+    {"half-close", "half-close the connection to the client when the target sends bytes; forward its requests still",
+     .kind = APHI_FAULT_HALF_CLOSE},
+    {"one-byte", "forward responses one byte at a time", .kind = APHI_FAULT_ONE_BYTE},
+    {"garbage", "replace responses by random bytes of the same length", .kind = APHI_FAULT_GARBAGE},
+    {"silence", "forward nothing to the client from the moment when the target sends bytes",
+     .kind = APHI_FAULT_SILENCE},
+    {"nothing", "forward all bytes unchanged", .kind = APHI_FAULT_NOTHING},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -152,10 +149,9 @@ bool aphi_fault_parse(aphi_fault *fault, const char *text, char *error, size_t s
     for (size_t i = 0; i < KINDS; i++)
         if (kinds[i].kind != APHI_FAULT_STATUS && !strncmp(kinds[i].name, text, n) && !kinds[i].name[n]) {
             fault->kind = kinds[i].kind;
-            bool good = parse_argument(fault, kinds[i].takes, text, text[n] ? text + n + 1 : NULL, error, size);
-            if (kinds[i].field)
-                fault->field = kinds[i].field;
-            return good;
+            fault->field = kinds[i].field;
+            fault->requests = kinds[i].kind < APHI_FAULT_STATUS;
+            return parse_argument(fault, kinds[i].takes, text, text[n] ? text + n + 1 : NULL, error, size);
         }
     return reject(error, size, text, "unknown kind; antiphon fault --list lists them");
 }
@@ -192,11 +188,20 @@ static void edit_fields(aphi_fault *fault, const aphi_head *h, editor edit, cons
     aphi_buffer_add(out, h->bytes + at, h->n - at);
 }
 
-/* The same after the first line. */
+/* Copies the first line and does the same. */
 static void edit_head(aphi_fault *fault, const aphi_head *h, editor edit, const char *more, aphi_buffer *out)
 {
     aphi_buffer_add(out, h->bytes, h->start_n);
     edit_fields(fault, h, edit, more, out);
+}
+
+/* Copies the head with n bytes at `at`, a place in it, replaced by the text. */
+static void replace_bytes(const aphi_head *h, const char *at, size_t n, const char *text, aphi_buffer *out)
+{
+    size_t before = (size_t)(at - h->bytes);
+    aphi_buffer_add(out, h->bytes, before);
+    aphi_buffer_str(out, text);
+    aphi_buffer_add(out, at + n, h->n - before - n);
 }
 
 static void without_framing(aphi_fault *fault, const aphi_field *f, aphi_buffer *out)
@@ -233,13 +238,6 @@ static void with_other_length(aphi_fault *fault, const aphi_field *f, aphi_buffe
     aphi_buffer_format(out, "%llu", (unsigned long long)(fault->kind == APHI_FAULT_ADD_BYTE ? length + 1 : length - 1));
     const char *rest = f->value + f->value_n;
     aphi_buffer_add(out, rest, (size_t)(f->line + f->line_n - rest));
-}
-
-static bool changes_a_byte(const aphi_fault *fault, const aphi_head *h)
-{
-    bool of_it = fault->requests == !h->status;
-    return of_it && ((fault->kind == APHI_FAULT_ADD_BYTE && h->body != APHI_BODY_NONE) ||
-                     (fault->kind == APHI_FAULT_DROP_BYTE && has_body(h)));
 }
 
 static aphi_fault_effect change_a_byte(aphi_fault *fault, const aphi_head *h, aphi_buffer *out)
@@ -423,10 +421,7 @@ static void flip_tag_bit(aphi_fault *fault, const aphi_head *h, uint64_t bytes, 
     do
         flipped = (unsigned char)*at ^ (unsigned char)(1u << aphi_choice_below(&fault->choice, 8));
     while (flipped <= ' ' || flipped == '"' || flipped == 0x7f);
-    size_t before = (size_t)(at - h->bytes);
-    aphi_buffer_add(out, h->bytes, before);
-    aphi_buffer_byte(out, (char)flipped);
-    aphi_buffer_add(out, at + 1, h->n - before - 1);
+    replace_bytes(h, at, 1, (char[]){(char)flipped, 0}, out);
 }
 
 static uint64_t tag_bytes(const aphi_head *h)
@@ -445,28 +440,6 @@ static bool is_write(const aphi_head *h)
            aphi_method_is(h, "PATCH");
 }
 
-static bool concerns_request(const aphi_fault *fault, const aphi_head *h)
-{
-    aphi_field f;
-    switch (fault->kind) {
-    case APHI_FAULT_PUT_AS_GET: return aphi_method_is(h, "PUT");
-    case APHI_FAULT_EARLY_RETURN:
-    case APHI_FAULT_EMPTY_OUTPUT: return true;
-    case APHI_FAULT_DROP_FIELD: return find_field(h, fault->field, &f) != NULL;
-    case APHI_FAULT_WEAKEN_IF_MATCH: return has_weak_in(h, "if-match");
-    case APHI_FAULT_STRIP_WEAK: return has_weak_in(h, "if-none-match");
-    case APHI_FAULT_FLIP_TAG_BIT: return tag_byte(h, 0) != NULL;
-    case APHI_FAULT_WRONG_PATH: return is_write(h) && h->target[0] != '*';
-    case APHI_FAULT_SKIP_WRITE: return fault->method ? aphi_method_is(h, fault->method) : is_write(h);
-    case APHI_FAULT_FIRST_TAG: return has_list(h);
-    case APHI_FAULT_HEAD_AS_GET: return aphi_method_is(h, "HEAD");
-    case APHI_FAULT_REQUEST_BODY: return has_body(h);
-    case APHI_FAULT_ADD_BYTE:
-    case APHI_FAULT_DROP_BYTE: return changes_a_byte(fault, h);
-    default: return false;
-    }
-}
-
 static void without_field(aphi_fault *fault, const aphi_field *f, aphi_buffer *out)
 {
     if (!aphi_field_is(f, fault->field))
@@ -475,55 +448,8 @@ static void without_field(aphi_fault *fault, const aphi_field *f, aphi_buffer *o
 
 static void change_path(const aphi_head *h, aphi_buffer *out)
 {
-    const char *query = memchr(h->target, '?', h->target_n), *end = query ? query : h->target + h->target_n;
-    size_t before = (size_t)(end - h->bytes);
-    aphi_buffer_add(out, h->bytes, before);
-    aphi_buffer_str(out, "-other");
-    aphi_buffer_add(out, end, h->n - before);
-}
-
-static aphi_fault_effect inject_into_request(aphi_fault *fault, const aphi_head *h, aphi_buffer *out)
-{
-    aphi_fault_effect effect = {0};
-    switch (fault->kind) {
-    case APHI_FAULT_PUT_AS_GET:
-        effect.drop_body = true;
-        aphi_buffer_str(out, "GET");
-        aphi_buffer_add(out, h->bytes + h->method_n, h->start_n - h->method_n);
-        edit_fields(fault, h, without_framing, "", out);
-        return effect;
-    case APHI_FAULT_HEAD_AS_GET:
-        effect.as_get = true;
-        aphi_buffer_str(out, "GET");
-        aphi_buffer_add(out, h->bytes + h->method_n, h->n - h->method_n);
-        return effect;
-    case APHI_FAULT_FIRST_TAG: edit_head(fault, h, with_first_tag, "", out); return effect;
-    case APHI_FAULT_EARLY_RETURN: return (aphi_fault_effect){.status = 200, .drop_body = true};
-    case APHI_FAULT_SKIP_WRITE: return (aphi_fault_effect){.status = 204, .drop_body = true};
-    case APHI_FAULT_EMPTY_OUTPUT: effect.close = true; break;
-    case APHI_FAULT_FLIP_TAG_BIT: flip_tag_bit(fault, h, tag_bytes(h), out); return effect;
-    case APHI_FAULT_WRONG_PATH: change_path(h, out); return effect;
-    case APHI_FAULT_DROP_FIELD: edit_head(fault, h, without_field, "", out); return effect;
-    case APHI_FAULT_WEAKEN_IF_MATCH: edit_head(fault, h, with_strong_tags, "", out); return effect;
-    case APHI_FAULT_STRIP_WEAK: edit_head(fault, h, without_weak_tags, "", out); return effect;
-    case APHI_FAULT_REQUEST_BODY:
-        effect.drop_body = true;
-        edit_head(fault, h, without_framing, "Content-Length: 0\r\n", out);
-        return effect;
-    case APHI_FAULT_ADD_BYTE:
-    case APHI_FAULT_DROP_BYTE: return change_a_byte(fault, h, out);
-    default: break;
-    }
-    copy_head(h, out);
-    return effect;
-}
-
-aphi_fault_effect aphi_fault_request(aphi_fault *fault, const aphi_head *h, aphi_buffer *out)
-{
-    if (!h->opaque && concerns_request(fault, h) && aphi_fault_due(fault))
-        return inject_into_request(fault, h, out);
-    copy_head(h, out);
-    return (aphi_fault_effect){0};
+    const char *query = memchr(h->target, '?', h->target_n);
+    replace_bytes(h, query ? query : h->target + h->target_n, 0, "-other", out);
 }
 
 /* ---- responses --------------------------------------------------------------------------------------------------- */
@@ -568,10 +494,7 @@ static void rename_field(aphi_fault *fault, const aphi_head *h, aphi_buffer *out
 {
     const char *line = h->bytes;
     renamable_fields(fault, h, aphi_choice_below(&fault->choice, renamable_fields(fault, h, SIZE_MAX, &line)), &line);
-    size_t before = (size_t)(line - h->bytes);
-    aphi_buffer_add(out, h->bytes, before);
-    aphi_buffer_byte(out, *line == 'X' || *line == 'x' ? 'Y' : 'X');
-    aphi_buffer_add(out, line + 1, h->n - before - 1);
+    replace_bytes(h, line, 1, *line == 'X' || *line == 'x' ? "Y" : "X", out);
 }
 
 /* The first tag of a target; NULL if it is not known. */
@@ -610,26 +533,7 @@ static void write_first_tag(aphi_fault *fault, const aphi_head *h, uint64_t targ
 {
     aphi_field etag;
     find_field(h, "etag", &etag);
-    size_t before = (size_t)(etag.value - h->bytes), after = before + etag.value_n;
-    aphi_buffer_add(out, h->bytes, before);
-    aphi_buffer_str(out, first_tag(fault, target)->text);
-    aphi_buffer_add(out, h->bytes + after, h->n - after);
-}
-
-static bool concerns_response(aphi_fault *fault, const aphi_head *h, uint64_t target)
-{
-    const char *line;
-    aphi_field f;
-    switch (fault->kind) {
-    case APHI_FAULT_DROP_RESPONSE_FIELD: return find_field(h, fault->field, &f) != NULL;
-    case APHI_FAULT_STATUS: return h->status == fault->from;
-    case APHI_FAULT_RESPONSE_BODY: return has_body(h);
-    case APHI_FAULT_FIELD_NAME: return renamable_fields(fault, h, SIZE_MAX, &line) > 0;
-    case APHI_FAULT_STALE_TAG: return has_new_tag(fault, h, target);
-    case APHI_FAULT_ADD_BYTE:
-    case APHI_FAULT_DROP_BYTE: return changes_a_byte(fault, h);
-    default: return false;
-    }
+    replace_bytes(h, etag.value, etag.value_n, first_tag(fault, target)->text, out);
 }
 
 static aphi_fault_effect change_status(aphi_fault *fault, const aphi_head *h, bool to_head, aphi_buffer *out)
@@ -646,23 +550,85 @@ static aphi_fault_effect change_status(aphi_fault *fault, const aphi_head *h, bo
     return effect;
 }
 
-aphi_fault_effect aphi_fault_response(aphi_fault *fault, const aphi_head *h, bool to_head, uint64_t target,
-                                      aphi_buffer *out)
+/* ---- heads ------------------------------------------------------------------------------------------------------- */
+
+/* Would the fault change this message? The message is a request or a response as the fault requires. */
+static bool is_candidate(aphi_fault *fault, const aphi_head *h, uint64_t target)
 {
-    if (h->opaque || h->status < 200 || !concerns_response(fault, h, target) || !aphi_fault_due(fault)) {
-        copy_head(h, out);
-        return (aphi_fault_effect){0};
-    }
+    const char *line;
+    aphi_field f;
     switch (fault->kind) {
-    case APHI_FAULT_STATUS: return change_status(fault, h, to_head, out);
-    case APHI_FAULT_FIELD_NAME: rename_field(fault, h, out); return (aphi_fault_effect){0};
-    case APHI_FAULT_DROP_RESPONSE_FIELD: edit_head(fault, h, without_field, "", out); return (aphi_fault_effect){0};
-    case APHI_FAULT_STALE_TAG: write_first_tag(fault, h, target, out); return (aphi_fault_effect){0};
+    case APHI_FAULT_EARLY_RETURN:
+    case APHI_FAULT_EMPTY_OUTPUT: return true;
+    case APHI_FAULT_PUT_AS_GET: return aphi_method_is(h, "PUT");
+    case APHI_FAULT_HEAD_AS_GET: return aphi_method_is(h, "HEAD");
+    case APHI_FAULT_SKIP_WRITE: return fault->method ? aphi_method_is(h, fault->method) : is_write(h);
+    case APHI_FAULT_WRONG_PATH: return is_write(h) && h->target[0] != '*';
+    case APHI_FAULT_DROP_FIELD:
+    case APHI_FAULT_DROP_RESPONSE_FIELD: return find_field(h, fault->field, &f) != NULL;
+    case APHI_FAULT_WEAKEN_IF_MATCH: return has_weak_in(h, "if-match");
+    case APHI_FAULT_STRIP_WEAK: return has_weak_in(h, "if-none-match");
+    case APHI_FAULT_FLIP_TAG_BIT: return tag_byte(h, 0) != NULL;
+    case APHI_FAULT_FIRST_TAG: return has_list(h);
+    case APHI_FAULT_STATUS: return h->status == fault->from;
+    case APHI_FAULT_FIELD_NAME: return renamable_fields(fault, h, SIZE_MAX, &line) > 0;
+    case APHI_FAULT_STALE_TAG: return has_new_tag(fault, h, target);
+    case APHI_FAULT_REQUEST_BODY:
     case APHI_FAULT_RESPONSE_BODY:
+    case APHI_FAULT_DROP_BYTE: return has_body(h);
+    case APHI_FAULT_ADD_BYTE: return h->body != APHI_BODY_NONE;
+    default: return false;
+    }
+}
+
+static aphi_fault_effect inject(aphi_fault *fault, const aphi_head *h, bool to_head, uint64_t target, aphi_buffer *out)
+{
+    aphi_fault_effect effect = {0};
+    switch (fault->kind) {
+    case APHI_FAULT_EARLY_RETURN: return (aphi_fault_effect){.status = 200, .drop_body = true};
+    case APHI_FAULT_SKIP_WRITE: return (aphi_fault_effect){.status = 204, .drop_body = true};
+    case APHI_FAULT_EMPTY_OUTPUT:
+        effect.close = true;
+        copy_head(h, out);
+        break;
+    case APHI_FAULT_PUT_AS_GET:
+        effect.drop_body = true;
+        aphi_buffer_str(out, "GET");
+        aphi_buffer_add(out, h->bytes + h->method_n, h->start_n - h->method_n);
+        edit_fields(fault, h, without_framing, "", out);
+        break;
+    case APHI_FAULT_HEAD_AS_GET:
+        effect.as_get = true;
+        replace_bytes(h, h->bytes, h->method_n, "GET", out);
+        break;
+    case APHI_FAULT_WRONG_PATH: change_path(h, out); break;
+    case APHI_FAULT_DROP_FIELD:
+    case APHI_FAULT_DROP_RESPONSE_FIELD: edit_head(fault, h, without_field, "", out); break;
+    case APHI_FAULT_WEAKEN_IF_MATCH: edit_head(fault, h, with_strong_tags, "", out); break;
+    case APHI_FAULT_STRIP_WEAK: edit_head(fault, h, without_weak_tags, "", out); break;
+    case APHI_FAULT_FLIP_TAG_BIT: flip_tag_bit(fault, h, tag_bytes(h), out); break;
+    case APHI_FAULT_FIRST_TAG: edit_head(fault, h, with_first_tag, "", out); break;
+    case APHI_FAULT_STATUS: return change_status(fault, h, to_head, out);
+    case APHI_FAULT_FIELD_NAME: rename_field(fault, h, out); break;
+    case APHI_FAULT_STALE_TAG: write_first_tag(fault, h, target, out); break;
+    case APHI_FAULT_REQUEST_BODY:
+    case APHI_FAULT_RESPONSE_BODY:
+        effect.drop_body = true;
         edit_head(fault, h, without_framing, "Content-Length: 0\r\n", out);
-        return (aphi_fault_effect){.drop_body = true};
+        break;
     default: return change_a_byte(fault, h, out);
     }
+    return effect;
+}
+
+aphi_fault_effect aphi_fault_head(aphi_fault *fault, const aphi_head *h, bool to_head, uint64_t target,
+                                  aphi_buffer *out)
+{
+    bool has_side = fault->requests ? !h->status : h->status >= 200;
+    if (has_side && !h->opaque && is_candidate(fault, h, target) && aphi_fault_due(fault))
+        return inject(fault, h, to_head, target, out);
+    copy_head(h, out);
+    return (aphi_fault_effect){0};
 }
 
 void aphi_fault_empty_response(int status, bool closes, aphi_buffer *out)

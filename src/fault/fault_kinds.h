@@ -54,7 +54,7 @@ typedef struct aphi_first_tag {
 typedef struct aphi_fault {
     aphi_fault_kind kind;
     int from, to;          /* STATUS */
-    bool requests;         /* ADD_BYTE, DROP_BYTE: in requests, not in responses */
+    bool requests;         /* injected into requests, not into responses */
     const char *method;    /* SKIP_WRITE: only this method; NULL: any. Points into the parsed text */
     aphi_first_tag tags[APHI_FAULT_TAGS];
     size_t tag_count;
@@ -85,11 +85,10 @@ typedef struct aphi_fault_effect {
     bool close;         /* the connection is closed in place of the response */
 } aphi_fault_effect;
 
-/* Appends the head to out, changed or unchanged. */
-aphi_fault_effect aphi_fault_request(aphi_fault *fault, const aphi_head *head, aphi_buffer *out);
-/* The same for a response. target: a number that identifies the request target. */
-aphi_fault_effect aphi_fault_response(aphi_fault *fault, const aphi_head *head, bool to_head, uint64_t target,
-                                      aphi_buffer *out);
+/* Appends the head to out, changed or unchanged. For a response: to_head: to a HEAD; target: a number that identifies
+ * the request target. */
+aphi_fault_effect aphi_fault_head(aphi_fault *fault, const aphi_head *head, bool to_head, uint64_t target,
+                                  aphi_buffer *out);
 /* Appends a piece after the head to out, changed by the effect. */
 void aphi_fault_effect_apply(aphi_fault_effect *effect, const aphi_piece *p, const char *bytes, aphi_buffer *out);
 /* Appends a response without a body. */

@@ -265,7 +265,7 @@ static void forward_request_head(aphi_fault_proxy *p, channel *l, const char *by
     aphi_head head;
     aphi_head_read(&head, bytes, n, false, NULL);
     aphi_http_framing_body(&l->request_framing, &head);
-    aphi_fault_effect effect = l->request_effect = aphi_fault_request(p->fault, &head, &l->target->out);
+    aphi_fault_effect effect = l->request_effect = aphi_fault_head(p->fault, &head, false, 0, &l->target->out);
     if (head.opaque)
         return;
     bool is_head = aphi_method_is(&head, "HEAD") && !effect.as_get;
@@ -437,8 +437,8 @@ static void forward_response_head(aphi_fault_proxy *p, channel *l, const char *b
     aphi_head_read(&head, bytes, n, true, method_of(request));
     aphi_http_framing_body(&l->response_framing, &head);
     l->overtaken = p->fault->kind == APHI_FAULT_WRONG_ORDER && can_be_late(l, &head) && aphi_fault_due(p->fault);
-    l->response_effect = aphi_fault_response(p->fault, &head, request && request->method == 'H',
-                                             request ? request->target : 0, response_output(l));
+    l->response_effect = aphi_fault_head(p->fault, &head, request && request->method == 'H',
+                                         request ? request->target : 0, response_output(l));
     l->in_response = true;
     l->interim_head = head.status && head.status < 200;
     p->stats.answers += !l->interim_head;
@@ -487,12 +487,6 @@ static bool forward_responses(aphi_fault_proxy *p, channel *l)
 
 /* ---- faults of bytes --------------------------------------------------------------------------------------------- */
 
-static void randomize(aphi_fault_proxy *p, char *bytes, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        bytes[i] = (char)aphi_choice_bits(&p->fault->choice);
-}
-
 /* The target has sent n bytes, the last in its `in`. Returns false if the channel was closed. */
 static bool inject_bytewise(aphi_fault_proxy *p, channel *l, size_t n)
 {
@@ -506,7 +500,10 @@ static bool inject_bytewise(aphi_fault_proxy *p, channel *l, size_t n)
         shutdown(l->client.watch.fd, SHUT_WR);
         return true;
     case APHI_FAULT_SILENCE: l->silenced = true; return true;
-    case APHI_FAULT_GARBAGE: randomize(p, in->data + in->n - n, n); return true;
+    case APHI_FAULT_GARBAGE:
+        for (size_t i = in->n - n; i < in->n; i++)
+            in->data[i] = (char)aphi_choice_bits(&p->fault->choice);
+        return true;
     case APHI_FAULT_ONE_BYTE: l->client.slow = true; return true;
     default: break;
     }

@@ -46,7 +46,7 @@ static aphi_fault_effect head_effect(aphi_http_framing *s, aphi_fault *b, const 
     aphi_head head;
     aphi_head_read(&head, bytes, n, answers, NULL);
     aphi_http_framing_body(s, &head);
-    return answers ? aphi_fault_response(b, &head, false, 0, out) : aphi_fault_request(b, &head, out);
+    return aphi_fault_head(b, &head, false, 0, out);
 }
 
 static reading read_all(const char *data, size_t size, size_t chunk, bool answers, const char *kind)
