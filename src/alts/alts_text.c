@@ -293,18 +293,12 @@ bool aphi_aut_read(const char *name, const char *bytes, size_t n, aphi_alts *a, 
 
 static char *read_file(const char *name, size_t *n)
 {
-    FILE *file = fopen(name, "rb");
     aphi_buffer bytes = {0};
-    if (!file)
-        return NULL;
-    aphi_buffer_read(&bytes, file, FILE_BYTES);
-    bool failed = ferror(file);
-    fclose(file);
-    *n = bytes.n;
-    if (failed) {
+    if (!aphi_buffer_load(&bytes, name, FILE_BYTES)) {
         aphi_buffer_free(&bytes);
         return NULL;
     }
+    *n = bytes.n;
     return aphi_buffer_text(&bytes);
 }
 

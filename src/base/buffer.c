@@ -6,6 +6,7 @@
 #include "base/memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,11 +116,23 @@ char *aphi_buffer_text(aphi_buffer *b)
     return b->data;
 }
 
-void aphi_buffer_read(aphi_buffer *b, FILE *from, size_t most)
+/* The pair whose name begins the text. */
+static const char *const *find_pair(const char *text, size_t n, const char *const pairs[][2])
 {
-    char piece[1 << 14];
-    for (size_t n; b->n < most && (n = fread(piece, 1, sizeof piece, from)) > 0;)
-        aphi_buffer_add(b, piece, n);
+    for (; pairs[0][0]; pairs++)
+        if (strlen(pairs[0][0]) <= n && !memcmp(text, pairs[0][0], strlen(pairs[0][0])))
+            return pairs[0];
+    return NULL;
+}
+
+void aphi_buffer_expand(aphi_buffer *b, const char *text, size_t n, const char *const pairs[][2])
+{
+    for (const char *const *pair; n > 0;) {
+        size_t used = (pair = find_pair(text, n, pairs)) ? strlen(pair[0]) : 1;
+        aphi_buffer_add(b, pair ? pair[1] : text, pair ? strlen(pair[1]) : 1);
+        text += used;
+        n -= used;
+    }
 }
 
 bool aphi_buffer_read_fd(aphi_buffer *b, int fd, size_t most)
@@ -133,6 +146,17 @@ bool aphi_buffer_read_fd(aphi_buffer *b, int fd, size_t most)
         aphi_buffer_add(b, piece, n > 0 ? (size_t)n : 0);
     }
     return true;
+}
+
+bool aphi_buffer_load(aphi_buffer *b, const char *path, size_t most)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool read = fd >= 0 && aphi_buffer_read_fd(b, fd, most);
+    int failure = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = failure;
+    return read;
 }
 
 size_t aphi_write_all(int fd, const void *bytes, size_t n)

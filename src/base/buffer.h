@@ -22,9 +22,12 @@ void aphi_buffer_int(aphi_buffer *b, int64_t i);
 /* Appends a JSON string in quotes. A byte XX that is not part of valid UTF-8 is written as \udcXX. */
 void aphi_buffer_json_string(aphi_buffer *b, const char *bytes, size_t n);
 void aphi_buffer_json_text(aphi_buffer *b, const char *text);
-/* Reads to the end of the file, or until the buffer has `most` bytes or slightly more. */
-void aphi_buffer_read(aphi_buffer *b, FILE *from, size_t most);
-/* The same for a descriptor. Returns false with errno if reading failed. */
+/* Appends the text with each name replaced by its value. Pairs of name and value; NULL ends them. */
+void aphi_buffer_expand(aphi_buffer *b, const char *text, size_t n, const char *const pairs[][2]);
+/* Reads to the end of the file, or until the buffer has `most` bytes or slightly more. Returns false with errno if
+ * reading failed. */
+bool aphi_buffer_load(aphi_buffer *b, const char *path, size_t most);
+/* The same for a descriptor. */
 bool aphi_buffer_read_fd(aphi_buffer *b, int fd, size_t most);
 /* Writes n bytes, across interruptions. Returns the number of bytes written; fewer than n with errno. */
 size_t aphi_write_all(int fd, const void *bytes, size_t n);

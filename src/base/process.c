@@ -129,6 +129,13 @@ bool aphi_process_start(aphi_process *p, const aphi_process_options *o)
     return !failure;
 }
 
+char *aphi_process_self(char path[PATH_MAX])
+{
+    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    path[n > 0 ? n : 0] = 0;
+    return path;
+}
+
 pid_t aphi_process_fork(void)
 {
     fflush(NULL);

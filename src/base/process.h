@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -49,6 +50,8 @@ void aphi_process_status_text(int status, char *text, size_t size);
 /* Runs a child to its end. Appends its stdout to out unless that is NULL. Returns its exit status; -1 with errno if it
  * could not be started, with errno 0 if it was killed. */
 int aphi_process_run(const aphi_process_options *options, aphi_buffer *out);
+/* The path of this program; "" if it is not known. Returns path. */
+char *aphi_process_self(char path[PATH_MAX]);
 /* fork, for a child that does not exec. stdio is flushed before. */
 pid_t aphi_process_fork(void);
 

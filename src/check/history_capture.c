@@ -58,8 +58,7 @@ static void add_request(aphi_history_capture *h, aphi_history_event e, bool pair
     size_t part = find_part(h, e.message, paired), event = add_event(&h->parts[part].history, e);
     if (e.lost)
         return;
-    APHI_RESERVE(h->open, h->open_capacity, h->open_count + 1);
-    h->open[h->open_count++] = (struct aphi_open_request){e.connection, part, event};
+    APHI_PUSH(h->open, h->open_count, h->open_capacity, (struct aphi_open_request){e.connection, part, event});
 }
 
 /* Removes the oldest pending request of the connection. Returns false if there is none. */

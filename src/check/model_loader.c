@@ -110,25 +110,12 @@ static bool fail_unreadable(const char *path, aph_load_error *error)
     return fail(error, APH_LOAD_UNREADABLE, "cannot read %s: %s", path, strerror(errno));
 }
 
-static bool read_file(const char *path, aphi_buffer *b)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    bool ok = aphi_buffer_read_fd(b, fd, SIZE_MAX);
-    int e = errno;
-    close(fd);
-    errno = e;
-    return ok;
-}
-
 /* "dir/abs.prog" gives a model called "abs". */
 static char *stem(const char *path)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     size_t n = (size_t)(strrchr(base, '.') - base);
-    char *name = aphi_alloc(n + 1);
-    memcpy(name, base, n);
+    char *name = aphi_copy(base, n + 1);
     name[n] = '\0';
     return name;
 }
@@ -137,7 +124,7 @@ static bool open_prog(const char *path, aph_loaded_model *loaded, aph_load_error
 {
     aphi_buffer text = {0};
     aph_prog_error place;
-    bool ok = read_file(path, &text) || fail_unreadable(path, error);
+    bool ok = aphi_buffer_load(&text, path, SIZE_MAX) || fail_unreadable(path, error);
 
     if (ok) {
         char *name = stem(path);
@@ -228,8 +215,7 @@ static void cut_file_name(char *path)
 static void find_self(char program[PATH_MAX], char library[PATH_MAX])
 {
     Dl_info self;
-    ssize_t n = readlink("/proc/self/exe", program, PATH_MAX - 1);
-    program[n > 0 ? n : 0] = '\0';
+    aphi_process_self(program);
     if (!dladdr(&built_in_anchor, &self) || !realpath(self.dli_fname, library))
         strcpy(library, program);
     cut_file_name(program);

@@ -57,14 +57,11 @@ static bool read_explanation(const char *path, aph_value *explanation, int *code
 {
     aphi_buffer text = {0};
     aph_json_error error;
-    FILE *file = fopen(path, "r");
-    if (!file) {
+    if (!aphi_buffer_load(&text, path, SIZE_MAX)) {
         aphi_complain("%s: cannot be read: %s", path, strerror(errno));
         *code = APHI_EXIT_TRACE_IO;
         return false;
     }
-    aphi_buffer_read(&text, file, SIZE_MAX);
-    fclose(file);
     bool ok = aph_json_read(text.data ? text.data : "", text.n, explanation, &error);
     if (!ok)
         aphi_complain("%s: byte %zu: %s", path, error.offset + 1, error.message);

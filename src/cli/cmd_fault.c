@@ -68,18 +68,6 @@ static int check_options(proxying *p)
     return -1;
 }
 
-/* Replaces {target} by {port}. The caller frees the command. */
-static char *with_port(const char *command)
-{
-    aphi_buffer text = {0};
-    for (const char *at; (at = strstr(command, "{target}")); command = at + strlen("{target}")) {
-        aphi_buffer_add(&text, command, (size_t)(at - command));
-        aphi_buffer_str(&text, "{port}");
-    }
-    aphi_buffer_str(&text, command);
-    return aphi_buffer_text(&text);
-}
-
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
 static aphi_fault_proxy *proxy; /* for the handlers */
@@ -188,9 +176,13 @@ static int run_proxy(proxying *p, aphi_subject *target)
 static int start_target(proxying *p)
 {
     char error[1200];
-    char *command = p->target.run ? with_port(p->target.run) : NULL;
+    aphi_buffer command = {0};
     aphi_subject_options started = p->target;
-    started.run = command;
+    if (started.run) {
+        aphi_buffer_expand(&command, started.run, strlen(started.run),
+                           (const char *const[][2]){{"{target}", "{port}"}, {NULL}});
+        started.run = aphi_buffer_text(&command);
+    }
     started.stop = &aphi_interrupted;
     watch_signals();
     aphi_subject *target = aphi_subject_open(&started, error, sizeof error);
@@ -200,7 +192,7 @@ static int start_target(proxying *p)
     else
         aphi_complain("%s", error);
     aphi_subject_close(target);
-    free(command);
+    aphi_buffer_free(&command);
     return code;
 }
 

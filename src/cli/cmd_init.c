@@ -19,10 +19,8 @@
 
 enum { NAME_LONGEST = 63 }; /* as in the header of a script */
 
-static const char mark[] = "@NAME@";
-
 static const struct template {
-    const char *path; /* in the folder; it may hold the mark */
+    const char *path; /* in the folder; with @NAME@ */
     const unsigned char *text;
     size_t n;
 } templates[] = {
@@ -49,14 +47,7 @@ static bool is_name(const char *name)
 
 static void expand(aphi_buffer *out, const char *text, size_t n, const char *name)
 {
-    size_t length = sizeof mark - 1;
-    for (const char *end = text + n, *found; text < end; text = found + length) {
-        found = memmem(text, (size_t)(end - text), mark, length);
-        aphi_buffer_add(out, text, found ? (size_t)(found - text) : (size_t)(end - text));
-        if (!found)
-            return;
-        aphi_buffer_str(out, name);
-    }
+    aphi_buffer_expand(out, text, n, (const char *const[][2]){{"@NAME@", name}, {NULL}});
 }
 
 static char *path_of(aphi_buffer *out, const struct template *t, const char *name)

@@ -131,13 +131,9 @@ static aph_value read_result(const char *folder, const char *name)
     char path[4400];
     aph_value v = APH_NIL;
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *in = fopen(path, "r");
     aphi_buffer text = {0};
-    if (in) {
-        aphi_buffer_read(&text, in, PAGE_MAX);
-        fclose(in);
-    }
-    if (!text.n || !aph_json_read(text.data, text.n, &v, NULL) || aph_field(v, "survey") != aph_int(1))
+    if (!aphi_buffer_load(&text, path, PAGE_MAX) || !text.n || !aph_json_read(text.data, text.n, &v, NULL) ||
+        aph_field(v, "survey") != aph_int(1))
         v = APH_NIL;
     aphi_buffer_free(&text);
     return v;
@@ -189,29 +185,14 @@ static bool test_server(void *context, const aphi_survey_test *test, aph_value *
            !aph_str_is(aph_field(*result, "verdict"), "trouble");
 }
 
-static const char *text_in(aph_value object, const char *name, char *text, size_t size)
-{
-    aph_value v = aph_field(object, name);
-    size_t n = 0;
-    const char *bytes = v && aph_is_str(v) ? aph_bytes_of(&v, &n) : "";
-    snprintf(text, size, "%.*s", (int)n, bytes);
-    return text;
-}
-
-static int64_t number_in(aph_value object, const char *name)
-{
-    aph_value v = aph_field(object, name);
-    return v && aph_is_int(v) ? aph_int_of(v) : 0;
-}
-
 static void print_finding(void *context, aph_value finding, const aph_waiver *w)
 {
     const survey *s = context;
     char why[600], verdict[32];
     printf("%-10s %s after %.2f s, %lld requests: %s%s%s\n", s->servers.at[s->current].name,
-           text_in(finding, "verdict", verdict, sizeof verdict), (double)number_in(finding, "reject_ns") / 1e9,
-           (long long)number_in(finding, "requests"), w ? w->name : text_in(finding, "why", why, sizeof why),
-           w ? ": " : "", w ? w->summary : "");
+           aphi_survey_text(finding, "verdict", verdict, sizeof verdict),
+           (double)aphi_survey_number(finding, "reject_ns") / 1e9, (long long)aphi_survey_number(finding, "requests"),
+           w ? w->name : aphi_survey_text(finding, "why", why, sizeof why), w ? ": " : "", w ? w->summary : "");
     fflush(stdout);
 }
 
@@ -219,8 +200,9 @@ static void print_result(const server *at, aph_value r)
 {
     char verdict[32];
     printf("%-10s %s after %lld messages in %.1f s; %zu known violations waived, %zu branches not reached\n", at->name,
-           text_in(r, "verdict", verdict, sizeof verdict), (long long)number_in(r, "messages"),
-           (double)number_in(r, "ns") / 1e9, aph_count(aph_field(r, "waived")), aph_count(aph_field(r, "never")));
+           aphi_survey_text(r, "verdict", verdict, sizeof verdict), (long long)aphi_survey_number(r, "messages"),
+           (double)aphi_survey_number(r, "ns") / 1e9, aph_count(aph_field(r, "waived")),
+           aph_count(aph_field(r, "never")));
     fflush(stdout);
 }
 

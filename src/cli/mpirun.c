@@ -6,8 +6,8 @@
  *       starts as quickly. Launchers pass the number of processes in the environment. */
 #include "cli/mpirun.h"
 
-#include "base/buffer.h"
 #include "base/options.h"
+#include "base/process.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -31,12 +31,7 @@ bool aphi_mpirun_is_used(void)
 
 static void *load_from(const char *folder)
 {
-    char program[4096];
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (n < 0)
-        return NULL;
-    program[n] = '\0';
-    char *slash = strrchr(program, '/');
+    char program[PATH_MAX], *slash = strrchr(aphi_process_self(program), '/');
     aphi_buffer path = {0};
     aphi_buffer_format(&path, "%.*s/%s" LIBRARY, (int)(slash ? slash - program : 0), program, folder);
     char *text = aphi_buffer_text(&path);

@@ -21,7 +21,7 @@
 typedef struct session {
     aphi_test_session_options options;
     aphi_preset_made preset;
-    char *fault_command;      /* starts the fault proxy of --break */
+    aphi_buffer fault_command; /* starts the fault proxy of --break */
     aphi_subject *upstream;   /* the fault proxy of --fault-upstream */
     aphi_subject *subject;
     bool shrinking;
@@ -103,20 +103,6 @@ static aphi_exit open_preset(session *s)
     return APHI_EXIT_PASS;
 }
 
-/* The command that starts a fault proxy before the subject. */
-static void set_fault(session *s)
-{
-    aphi_buffer command = {0};
-    char self[4096];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n > 0 ? n : 0] = 0;
-    aphi_quote(&command, self);
-    aphi_buffer_str(&command, " fault --listen {port} --target 127.0.0.1:{target} --break ");
-    aphi_quote(&command, s->options.fault);
-    aphi_buffer_format(&command, " --seed %llu >/dev/null", (unsigned long long)s->options.campaign.seed);
-    s->options.subject.before = s->fault_command = aphi_buffer_text(&command);
-}
-
 static aphi_exit open_listener(session *s)
 {
     aphi_test_session_options *o = &s->options;
@@ -169,7 +155,7 @@ static void close_session(session *s)
     if (s->options.campaign.listen_fd > 0)
         close(s->options.campaign.listen_fd);
     aphi_preset_free(&s->preset);
-    free(s->fault_command);
+    aphi_buffer_free(&s->fault_command);
 }
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
@@ -219,8 +205,11 @@ aphi_exit aphi_test_session_run(const aphi_test_session_options *options)
     aphi_exit code = options->preset ? open_preset(&s) : APHI_EXIT_PASS;
     if (!code && !(can_write(options->report.report) && can_write(options->report.junit)))
         code = APHI_EXIT_WRITE;
-    if (options->fault)
-        set_fault(&s);
+    if (options->fault) {
+        aphi_fault_command(&s.fault_command, "{target}", options->fault, options->campaign.seed);
+        aphi_buffer_str(&s.fault_command, " >/dev/null");
+        s.options.subject.before = aphi_buffer_text(&s.fault_command);
+    }
     if (!code)
         code = open_listener(&s);
     if (!code)

@@ -226,12 +226,6 @@ static void accept_ready(void *proxy, void *data, uint32_t events)
 
 static pending *first_pending(channel *l) { return pending_count(l) ? &l->pending[l->first] : NULL; }
 
-static void add_pending(channel *l, pending request)
-{
-    APHI_RESERVE(l->pending, l->capacity, l->end + 1);
-    l->pending[l->end++] = request;
-}
-
 static void remove_pending(channel *l)
 {
     if (!pending_count(l))
@@ -269,10 +263,10 @@ static void forward_request_head(aphi_fault_proxy *p, channel *l, const char *by
     if (head.opaque)
         return;
     bool is_head = aphi_method_is(&head, "HEAD") && !effect.as_get;
-    add_pending(l, (pending){.method = is_head ? 'H' : aphi_method_is(&head, "CONNECT") ? 'C' : 0,
-                             .target = hash_text(head.target, head.target_n), .status = (short)effect.status,
-                             .close = effect.close, .closes = head.closes,
-                             .interim = head.expects && effect.drop_body});
+    pending request = {.method = is_head ? 'H' : aphi_method_is(&head, "CONNECT") ? 'C' : 0,
+                       .target = hash_text(head.target, head.target_n), .status = (short)effect.status,
+                       .close = effect.close, .closes = head.closes, .interim = head.expects && effect.drop_body};
+    APHI_PUSH(l->pending, l->end, l->capacity, request);
     l->last = effect.close || (effect.status && head.closes);
     p->stats.requests++;
 }

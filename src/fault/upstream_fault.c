@@ -6,24 +6,30 @@
  * state are its connections, which end with the subject's. */
 #include "fault/upstream_fault.h"
 
-#include "base/buffer.h"
+#include "base/process.h"
+#include "subject/presets.h"
 
 #include <stdio.h>
-#include <unistd.h>
+
+void aphi_fault_command(aphi_buffer *out, const char *port, const char *kind, uint64_t seed)
+{
+    char self[PATH_MAX];
+    aphi_quote(out, aphi_process_self(self));
+    aphi_buffer_format(out, " fault --listen {port} --target 127.0.0.1:%s --break ", port);
+    aphi_quote(out, kind);
+    aphi_buffer_format(out, " --seed %llu", (unsigned long long)seed);
+}
 
 aphi_subject *aphi_upstream_fault_open(const char *kind, unsigned listen, uint64_t seed, unsigned *called, char *error,
                                   size_t size)
 {
-    char self[4096];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n > 0 ? n : 0] = 0;
-    aphi_buffer run = {0};
-    /* The kind was parsed, so it contains no quotes. */
-    aphi_buffer_format(&run, "'%s' fault --listen {port} --target 127.0.0.1:%u --break '%s' --seed %llu", self,
-                       listen, kind, (unsigned long long)seed);
-    aphi_subject_options options = {.run = aphi_buffer_text(&run), .name = "the fault proxy", .abrupt = true};
+    char target[16];
+    snprintf(target, sizeof target, "%u", listen);
+    aphi_buffer command = {0};
+    aphi_fault_command(&command, target, kind, seed);
+    aphi_subject_options options = {.run = aphi_buffer_text(&command), .name = "the fault proxy", .abrupt = true};
     aphi_subject *s = aphi_subject_open(&options, error, size);
-    aphi_buffer_free(&run);
+    aphi_buffer_free(&command);
     if (!s)
         return NULL;
     if (!aphi_subject_reset(s, error, size)) {

@@ -153,19 +153,10 @@ static const aphi_command command = {
 
 static bool read_file(const char *path, aphi_buffer *text)
 {
-    struct stat about;
-    FILE *file = fopen(path, "re");
-    if (file && fstat(fileno(file), &about) == 0 && S_ISDIR(about.st_mode))
-        errno = EISDIR;
-    if (file)
-        aphi_buffer_read(text, file, SIZE_MAX);
-    bool read = file && !ferror(file);
-    int error = errno;
-    if (file)
-        fclose(file);
-    aphi_buffer_text(text);
+    bool read = aphi_buffer_load(text, path, SIZE_MAX);
     if (!read)
-        aphi_complain("%s: cannot be read: %s", path, strerror(error));
+        aphi_complain("%s: cannot be read: %s", path, strerror(errno));
+    aphi_buffer_text(text);
     return read;
 }
 

@@ -60,8 +60,7 @@ typedef struct builder {
 
 static void append(list *l, aph_value v)
 {
-    APHI_RESERVE(l->items, l->capacity, l->count + 1);
-    l->items[l->count++] = v;
+    APHI_PUSH(l->items, l->count, l->capacity, v);
 }
 
 /* Adds the value of a choice for the replay, and with its name for people. */
@@ -165,8 +164,7 @@ static size_t find_response(builder *t, int64_t connection)
 
 static void store_sent(builder *t, int64_t to, aph_value message)
 {
-    APHI_RESERVE(t->sent_messages, t->sent_capacity, t->sent_count + 1);
-    t->sent_messages[t->sent_count++] = (sent_message){to, message, t->now};
+    APHI_PUSH(t->sent_messages, t->sent_count, t->sent_capacity, (sent_message){to, message, t->now});
 }
 
 /* The observed message must equal one that was sent before. */

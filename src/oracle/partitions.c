@@ -176,8 +176,7 @@ static void open_oracle(aphi_partitions *p, uint32_t partition)
     if (s->idle)
         aphi_oracle_resume(s->oracle, &s->core, s->dropped);
     s->idle = false;
-    APHI_RESERVE(p->live, p->live_capacity, p->live_count + 1);
-    p->live[p->live_count++] = partition;
+    APHI_PUSH(p->live, p->live_count, p->live_capacity, partition);
 }
 
 static uint32_t find_partition(aphi_partitions *p, aph_value part)
@@ -190,8 +189,7 @@ static uint32_t find_partition(aphi_partitions *p, aph_value part)
                 open_oracle(p, partition);
             return partition;
         }
-    APHI_RESERVE(p->partitions, p->capacity, p->count + 1);
-    p->partitions[p->count++] = (aphi_partition){.part = part};
+    APHI_PUSH(p->partitions, p->count, p->capacity, (aphi_partition){.part = part});
     open_oracle(p, (uint32_t)p->count - 1);
     p->index[at] = (uint32_t)p->count;
     if (p->count * 2 > p->index_size)

@@ -425,8 +425,7 @@ static void add_reached(aph_oracle *o, const aphi_core *core, uint32_t place)
     for (size_t i = 0; i < o->reached_count; i++)
         if (aphi_core_equal(&o->reached[i].core, core))
             return;
-    APHI_RESERVE(o->reached, o->reached_capacity, o->reached_count + 1);
-    o->reached[o->reached_count++] = (struct aphi_reached){*core, place};
+    APHI_PUSH(o->reached, o->reached_count, o->reached_capacity, (struct aphi_reached){*core, place});
 }
 
 /* Does the target fit one of the cores from the i-th on? Then *place is the first request on the path to it. */

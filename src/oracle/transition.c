@@ -200,23 +200,9 @@ static bool find_alternative(branch *b)
 static branch *next_branch(aphi_machine *m, uint32_t count, bool *is_new)
 {
     *is_new = m->branch_at == m->branch_count;
-    if (*is_new) {
-        APHI_RESERVE(m->branches, m->branch_capacity, m->branch_count + 1);
-        m->branches[m->branch_count++] = (branch){.count = count};
-    }
+    if (*is_new)
+        APHI_PUSH(m->branches, m->branch_count, m->branch_capacity, (branch){.count = count});
     return &m->branches[m->branch_at++];
-}
-
-static void append_log(aphi_machine *m, aph_value answer)
-{
-    APHI_RESERVE(m->log, m->log_capacity, m->log_count + 1);
-    m->log[m->log_count++] = answer;
-}
-
-static void append_path(aphi_machine *m, aph_value answer)
-{
-    APHI_RESERVE(m->path, m->path_capacity, m->path_count + 1);
-    m->path[m->path_count++] = answer;
 }
 
 static APHI_COLD uint32_t add_outcome(aphi_machine *m, const char *name, bool negated)
@@ -239,8 +225,7 @@ static uint32_t find_outcome(aphi_machine *m, const char *name, bool negated)
 
 static void record_outcome(aphi_machine *m, const char *name, bool negated)
 {
-    APHI_RESERVE(m->taken_outcomes, m->taken_capacity, m->taken_count + 1);
-    m->taken_outcomes[m->taken_count++] = find_outcome(m, name, negated);
+    APHI_PUSH(m->taken_outcomes, m->taken_count, m->taken_capacity, find_outcome(m, name, negated));
 }
 
 static void count_either(aphi_machine *m, const aph_event *event, uint32_t taken)
@@ -270,7 +255,7 @@ static bool answer_either(aphi_machine *m, const aph_event *event, aph_value *an
     *answer = aph_int(b->taken);
     if (m->counts)
         count_either(m, event, b->taken);
-    append_path(m, *answer);
+    APHI_PUSH(m->path, m->path_count, m->path_capacity, *answer);
     return true;
 }
 
@@ -291,7 +276,7 @@ static bool answer_decide(aphi_machine *m, const aph_event *event, aph_value *an
     }
     if (m->counts && event->name)
         count_decide(m, event, aph_truth(*answer));
-    append_path(m, *answer);
+    APHI_PUSH(m->path, m->path_count, m->path_capacity, *answer);
     return true;
 }
 
@@ -317,8 +302,7 @@ static bool answer_choose(aphi_machine *m, const aph_event *event, aph_value *an
 
 static bool answer_send(aphi_machine *m, const aph_event *event)
 {
-    APHI_RESERVE(m->sends, m->send_capacity, m->send_count + 1);
-    m->sends[m->send_count++] = (sent){event->to, event->value};
+    APHI_PUSH(m->sends, m->send_count, m->send_capacity, (sent){event->to, event->value});
     return true;
 }
 
@@ -354,7 +338,7 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
         trace_event(m, event);
     if (m->replayed < m->replay_count) {
         *answer = aph_at(m->key->core->answers, m->replayed++);
-        append_log(m, *answer);
+        APHI_PUSH(m->log, m->log_count, m->log_capacity, *answer);
         return true;
     }
     *answer = APH_NIL;
@@ -369,7 +353,7 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
     case APH_EVENT_OTHER: break;
     }
     if (answered && !m->rpc)
-        append_log(m, *answer);
+        APHI_PUSH(m->log, m->log_count, m->log_capacity, *answer);
     return answered;
 }
 
@@ -464,8 +448,8 @@ static void add_result(aphi_machine *m, aphi_core core)
     for (size_t i = 0; i < m->result_count; i++)
         if (aphi_core_equal(&m->results[i].core, &core))
             return;
-    APHI_RESERVE(m->results, m->result_capacity, m->result_count + 1);
-    m->results[m->result_count++] = (aphi_successor){core, m->path_count ? aph_array(m->path_count, m->path) : APH_NIL};
+    APHI_PUSH(m->results, m->result_count, m->result_capacity,
+              (aphi_successor){core, m->path_count ? aph_array(m->path_count, m->path) : APH_NIL});
 }
 
 static void set_unknown_request(aphi_machine *m)

@@ -333,16 +333,11 @@ bool aphi_script_parse(const char *name, const char *text, size_t n, aphi_script
 bool aphi_script_read(const char *path, aphi_script *s, char *error, size_t error_size)
 {
     *s = (aphi_script){0};
-    FILE *f = fopen(path, "rbe");
     aphi_buffer b = {0};
-    if (f)
-        aphi_buffer_read(&b, f, SIZE_MAX);
-    bool ok = f && !ferror(f);
+    bool ok = aphi_buffer_load(&b, path, SIZE_MAX);
     if (!ok)
         snprintf(error, error_size, "%s: cannot read the script: %s", path, strerror(errno));
-    if (f)
-        fclose(f);
-    if (ok)
+    else
         ok = aphi_script_parse(path, aphi_buffer_text(&b), b.n, s, error, error_size);
     aphi_buffer_free(&b);
     return ok;

@@ -227,8 +227,7 @@ static void mark_dirty(aphi_server *s, stream *c)
     if (c->dirty)
         return;
     c->dirty = true;
-    APHI_RESERVE(t->dirty, t->dirty_capacity, t->dirty_count + 1);
-    t->dirty[t->dirty_count++] = slot_of(c->number);
+    APHI_PUSH(t->dirty, t->dirty_count, t->dirty_capacity, slot_of(c->number));
 }
 
 static void update_interest(aphi_server *s, stream *c)

@@ -37,17 +37,11 @@ struct aphi_simulated_log {
     size_t count, capacity;
 };
 
-static void log_add(aphi_simulated_log *l, answered answer)
-{
-    APHI_RESERVE(l->answers, l->capacity, l->count + 1);
-    l->answers[l->count++] = answer;
-}
-
 static void log_copy(aphi_simulated_log *to, const aphi_simulated_log *from)
 {
     to->count = 0;
     for (size_t i = 0; i < from->count; i++)
-        log_add(to, from->answers[i]);
+        APHI_PUSH(to->answers, to->count, to->capacity, from->answers[i]);
 }
 
 /* ---- drawing ----------------------------------------------------------------------------------------------------- */
@@ -169,8 +163,7 @@ static bool send_message(attempt *t, int64_t to, aph_value message)
         return leave_step(t, AT_UNSENT);
     }
     sent.n = s->bytes.n - sent.at;
-    APHI_RESERVE(s->sent, s->sent_capacity, s->sent_count + 1);
-    s->sent[s->sent_count++] = sent;
+    APHI_PUSH(s->sent, s->sent_count, s->sent_capacity, sent);
     return true;
 }
 
@@ -210,7 +203,7 @@ static bool answer_event(void *context, const aph_event *e, aph_value *answer)
     }
     if (!answer_new(t, e, answer))
         return false;
-    log_add(log, (answered){e->kind, *answer});
+    APHI_PUSH(log->answers, log->count, log->capacity, (answered){e->kind, *answer});
     t->replayed++;
     return true;
 }
@@ -250,8 +243,7 @@ static aphi_simulated result_of_left_step(attempt *t, aph_value state)
     aphi_simulator *s = t->simulator;
     switch (t->stop) {
     case AT_RECEIVE: return commit_attempt(s, state);
-    case AT_IMPURE:
-        return set_fault(s, APHI_SIMULATED_IMPURE, impure);
+    case AT_IMPURE: return set_fault(s, APHI_SIMULATED_IMPURE, impure);
     default: return APHI_SIMULATED_NOT_NOW;
     }
 }

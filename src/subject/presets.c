@@ -245,12 +245,10 @@ static char *find_own(const char *program)
     const char *own = getenv("ANTIPHON_SUBJECTS");
     if (own && *own)
         return find_in(own, program);
-    char self[4096];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n <= 0)
+    char self[PATH_MAX], *slash = strrchr(aphi_process_self(self), '/');
+    if (!slash)
         return NULL;
-    self[n] = 0;
-    *strrchr(self, '/') = 0;
+    *slash = 0;
     aphi_buffer folders = {0};
     aphi_buffer_format(&folders, "%s/subjects:%s/../libexec/antiphon", self, self);
     char *path = find_in(aphi_buffer_text(&folders), program);
@@ -312,30 +310,22 @@ void aphi_quote(aphi_buffer *out, const char *text)
     aphi_buffer_byte(out, '\'');
 }
 
-/* The text with {threads} and {workers} replaced; for free(). */
-static char *expand_text(const char *text, size_t threads)
-{
-    aphi_buffer out = {0};
-    while (*text) {
-        if (!strncmp(text, "{threads}", 9) || !strncmp(text, "{workers}", 9)) {
-            aphi_buffer_format(&out, "%zu", text[1] == 't' ? threads : threads * APACHE_PROCESSES);
-            text += 9;
-        } else {
-            aphi_buffer_byte(&out, *text++);
-        }
-    }
-    return aphi_buffer_text(&out);
-}
-
 static void make_files(const preset *p, size_t connections, aphi_preset_made *made)
 {
     size_t threads = connections + APACHE_THREADS_SPARE;
     if (threads < APACHE_THREADS_LEAST)
         threads = APACHE_THREADS_LEAST;
+    char count[24], workers[24];
+    snprintf(count, sizeof count, "%zu", threads);
+    snprintf(workers, sizeof workers, "%zu", threads * APACHE_PROCESSES);
+    const char *const values[][2] = {{"{threads}", count}, {"{workers}", workers}, {NULL}};
     for (size_t i = 0; i < p->file_count; i++) {
-        made->texts[i] = p->files[i].text ? expand_text(p->files[i].text, threads) : NULL;
+        aphi_buffer text = {0};
         made->files[i] = p->files[i];
-        made->files[i].text = made->texts[i];
+        if (!p->files[i].text)
+            continue;
+        aphi_buffer_expand(&text, p->files[i].text, strlen(p->files[i].text), values);
+        made->files[i].text = made->texts[i] = aphi_buffer_text(&text);
     }
     made->file_count = p->file_count;
 }

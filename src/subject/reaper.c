@@ -28,12 +28,8 @@ bool aphi_is_marked(pid_t pid, const char *mark)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
     aphi_buffer text = {0};
-    aphi_buffer_read_fd(&text, fd, SIZE_MAX);
-    close(fd);
+    aphi_buffer_load(&text, path, SIZE_MAX); /* nothing, if the process has ended */
     aphi_buffer_byte(&text, 0);
     bool found = false;
     for (size_t i = 0; i < text.n && !found; i += strlen(text.data + i) + 1)
@@ -44,12 +40,10 @@ bool aphi_is_marked(pid_t pid, const char *mark)
 
 void aphi_stray_add(aphi_strays *found, pid_t pid)
 {
-    for (size_t i = 0; i < found->count; i++) {
+    for (size_t i = 0; i < found->count; i++)
         if (found->pids[i] == pid)
             return;
-    }
-    APHI_RESERVE(found->pids, found->capacity, found->count + 1);
-    found->pids[found->count++] = pid;
+    APHI_PUSH(found->pids, found->count, found->capacity, pid);
 }
 
 size_t aphi_find_marked(const char *mark, bool killing, aphi_strays *found)

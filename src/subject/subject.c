@@ -252,15 +252,12 @@ static bool is_simple(const char *command)
  * because its port is taken, the subject is killed, as it is not reachable any more. */
 static void append_before(const aphi_subject *s, aphi_buffer *out)
 {
+    char port[8], target[8];
+    snprintf(port, sizeof port, "%u", (unsigned)port_of(s));
+    snprintf(target, sizeof target, "%u", (unsigned)s->backend_port);
     aphi_buffer_str(out, "(");
-    for (const char *c = s->before; *c;) {
-        bool port = !strncmp(c, "{port}", 6), target = !strncmp(c, "{target}", 8);
-        if (port || target)
-            aphi_buffer_format(out, "%u", (unsigned)(port ? port_of(s) : s->backend_port));
-        else
-            aphi_buffer_byte(out, *c);
-        c += port ? 6 : target ? 8 : 1;
-    }
+    aphi_buffer_expand(out, s->before, strlen(s->before),
+                       (const char *const[][2]){{"{port}", port}, {"{target}", target}, {NULL}});
     aphi_buffer_str(out, "; kill -KILL $$) & ");
 }
 

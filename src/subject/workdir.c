@@ -34,22 +34,14 @@ static bool make_folder(aphi_workdir *d)
 
 bool aphi_workdir_expand(aphi_workdir *d, const char *text, aphi_buffer *out)
 {
-    for (const char *c = text; *c;) {
-        if (!strncmp(c, "{port}", 6)) {
-            aphi_buffer_format(out, "%u", d->port);
-            c += 6;
-        } else if (d->listen && !strncmp(c, "{listen}", 8)) {
-            aphi_buffer_format(out, "%u", d->listen);
-            c += 8;
-        } else if (!strncmp(c, "{dir}", 5)) {
-            if (!make_folder(d))
-                return false;
-            aphi_buffer_str(out, d->folder);
-            c += 5;
-        } else {
-            aphi_buffer_byte(out, *c++);
-        }
-    }
+    char port[12], listen[12];
+    if (strstr(text, "{dir}") && !make_folder(d))
+        return false;
+    snprintf(port, sizeof port, "%u", d->port);
+    snprintf(listen, sizeof listen, "%u", d->listen);
+    const char *const values[][2] = {
+        {"{port}", port}, {"{dir}", d->folder}, {d->listen ? "{listen}" : NULL, listen}, {NULL}};
+    aphi_buffer_expand(out, text, strlen(text), values);
     return true;
 }
 

@@ -53,7 +53,7 @@ static void mark_survey(void *context)
         aph_mark(all[i]);
 }
 
-static const char *text_in(aph_value object, const char *name, char *text, size_t size)
+const char *aphi_survey_text(aph_value object, const char *name, char *text, size_t size)
 {
     aph_value v = aph_field(object, name);
     size_t n = 0;
@@ -62,7 +62,7 @@ static const char *text_in(aph_value object, const char *name, char *text, size_
     return text;
 }
 
-static int64_t number_in(aph_value object, const char *name)
+int64_t aphi_survey_number(aph_value object, const char *name)
 {
     aph_value v = aph_field(object, name);
     return v && aph_is_int(v) ? aph_int_of(v) : 0;
@@ -104,9 +104,9 @@ static bool test_once(survey *q, uint64_t seed, bool is_short)
     if (!is_violation(q->last))
         unlink(page);
     q->last = aph_put(q->last, "page", aph_strf("%s/%u.html", o->name, q->tests));
-    q->messages += (uint64_t)number_in(q->last, "messages");
-    q->runs += (uint64_t)number_in(q->last, "runs");
-    q->ns += number_in(q->last, "ns");
+    q->messages += (uint64_t)aphi_survey_number(q->last, "messages");
+    q->runs += (uint64_t)aphi_survey_number(q->last, "runs");
+    q->ns += aphi_survey_number(q->last, "ns");
     q->branches = sum_of(q->branches, aph_field(q->last, "branches"));
     return true;
 }
@@ -115,14 +115,14 @@ static bool test_once(survey *q, uint64_t seed, bool is_short)
  * that could not be checked may be followed by one that can. */
 static bool needs_retry(aph_value found)
 {
-    return is_violation(found) ? number_in(found, "requests") > SMALL : !is_verdict(found, "pass");
+    return is_violation(found) ? aphi_survey_number(found, "requests") > SMALL : !is_verdict(found, "pass");
 }
 
 static bool is_better(aph_value found, aph_value than)
 {
     if (!is_violation(than))
         return is_violation(found) || is_verdict(found, "pass");
-    return is_violation(found) && number_in(found, "requests") < number_in(than, "requests");
+    return is_violation(found) && aphi_survey_number(found, "requests") < aphi_survey_number(than, "requests");
 }
 
 static bool test_repeatedly(survey *q)
@@ -155,7 +155,7 @@ static aph_check_result *check_trace(const survey *q, const char *trace, uint64_
 static bool is_explained(const survey *q, aph_value finding, uint64_t waived)
 {
     char trace[4096];
-    aph_check_result *r = check_trace(q, text_in(finding, "trace", trace, sizeof trace), waived, false);
+    aph_check_result *r = check_trace(q, aphi_survey_text(finding, "trace", trace, sizeof trace), waived, false);
     bool pass = r->verdict == APH_CHECK_PASS;
     aph_check_result_free(r);
     return pass;
@@ -284,7 +284,7 @@ static aph_value findings_of(const survey *q)
         for (size_t k = 0; k < aph_count(all); k++) {
             aph_value other = aph_at(all, k);
             bool same = waiver && aph_field(other, "waiver") == waiver;
-            if (same && number_in(other, "requests") <= number_in(one, "requests"))
+            if (same && aphi_survey_number(other, "requests") <= aphi_survey_number(one, "requests"))
                 one = APH_NIL;
             if (!same || !one)
                 next = aph_push(next, other);
@@ -388,7 +388,7 @@ static aph_value choices_in(const aph_model *m, aph_value parts)
 static bool find_choices(survey *q, aph_value passed)
 {
     char trace[4096];
-    text_in(passed, "trace", trace, sizeof trace);
+    aphi_survey_text(passed, "trace", trace, sizeof trace);
     aph_check_result *r = check_trace(q, trace, q->model.waived, true);
     bool found = r->explanation;
     if (found)

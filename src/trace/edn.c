@@ -307,12 +307,6 @@ static bool read_character(aphi_edn *e, aphi_cursor *c, aph_value *v)
 
 /* ---- collections ------------------------------------------------------------------------------------------------- */
 
-static void push_item(aphi_edn *e, aph_value v)
-{
-    APHI_RESERVE(e->stack, e->stack_capacity, e->stack_count + 1);
-    e->stack[e->stack_count++] = v;
-}
-
 /* Reads forms up to the closing byte; values are left on the stack. */
 static bool read_items(aphi_edn *e, aphi_cursor *c, char closing, size_t *count, int depth)
 {
@@ -325,22 +319,9 @@ static bool read_items(aphi_edn *e, aphi_cursor *c, char closing, size_t *count,
         if (!read_form(e, c, &item, depth + 1))
             return false;
         if (e)
-            push_item(e, item);
+            APHI_PUSH(e->stack, e->stack_count, e->stack_capacity, item);
     }
     c->at++;
-    return true;
-}
-
-static bool read_sequence(aphi_edn *e, aphi_cursor *c, char closing, aph_value *v, int depth)
-{
-    size_t base = e ? e->stack_count : 0, count;
-    c->at++;
-    if (!read_items(e, c, closing, &count, depth))
-        return false;
-    if (e) {
-        *v = aph_array(count, e->stack + base);
-        e->stack_count = base;
-    }
     return true;
 }
 
@@ -349,14 +330,15 @@ static int compare_items(const void *a, const void *b)
     return aph_compare(*(const aph_value *)a, *(const aph_value *)b);
 }
 
-static bool read_set(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)
+/* A vector, a list, or a set, whose items are sorted. opening: the size of the bracket. */
+static bool read_sequence(aphi_edn *e, aphi_cursor *c, int opening, char closing, aph_value *v, int depth)
 {
     size_t base = e ? e->stack_count : 0, count;
-    c->at += 2;
-    if (!read_items(e, c, '}', &count, depth))
+    c->at += opening;
+    if (!read_items(e, c, closing, &count, depth))
         return false;
     if (e) {
-        if (count)
+        if (closing == '}' && count)
             qsort(e->stack + base, count, sizeof *e->stack, compare_items);
         *v = aph_array(count, e->stack + base);
         e->stack_count = base;
@@ -415,14 +397,14 @@ static bool read_form(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)
         return fail_malformed(c, c->at, too_deep);
     switch (*c->at) {
     case '{': return read_map(e, c, v, depth);
-    case '[': return read_sequence(e, c, ']', v, depth);
-    case '(': return read_sequence(e, c, ')', v, depth);
+    case '[': return read_sequence(e, c, 1, ']', v, depth);
+    case '(': return read_sequence(e, c, 1, ')', v, depth);
     case '"': return read_string(e, c, v);
     case ':': return read_keyword(e, c, v);
     case '\\': return read_character(e, c, v);
     case '#':
         if (c->at[1] == '{')
-            return read_set(e, c, v, depth);
+            return read_sequence(e, c, 2, '}', v, depth);
         return c->at[1] == '#' ? reject_symbolic_number(e, c) : read_tagged(e, c, v, depth);
     case '\0': return aphi_cursor_fail_nul(c);
     case ')': case ']': case '}': return fail_malformed(c, c->at, "closing bracket without an opening one");
