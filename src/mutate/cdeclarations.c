@@ -65,11 +65,11 @@ static void add_struct(aphi_cparser *p, size_t word, size_t group)
 }
 
 /* Takes ownership of the type. */
-static void declare_name(aphi_cparser *p, size_t word, char *type, aphi_cplace place, size_t group)
+static void declare_name(aphi_cparser *p, size_t word, char *type, aphi_cplace place)
 {
     if (place == APHI_C_STRUCT) {
         APHI_RESERVE(p->fields, p->field_capacity, p->field_count + 1);
-        p->fields[p->field_count++] = (aphi_cmember){word, group, type};
+        p->fields[p->field_count++] = (aphi_cmember){word, p->group, type};
         return;
     }
     APHI_RESERVE(p->variables, p->variable_capacity, p->variable_count + 1);
@@ -81,7 +81,6 @@ static void declare_name(aphi_cparser *p, size_t word, char *type, aphi_cplace p
 typedef struct specifiers {
     aphi_buffer type;
     bool seen, constant, is_typedef;
-    size_t group;   /* of fields, inside a struct */
     size_t defined; /* the group of fields that it defines; 0: none */
 } specifiers;
 
@@ -269,7 +268,7 @@ static size_t parse_init_declarator(aphi_cparser *p, size_t i, size_t end, aphi_
     if (d.name != SIZE_MAX && t->is_typedef)
         add_type(p, d.name);
     else if (d.name != SIZE_MAX && (!is_function || d.opaque))
-        declare_name(p, d.name, type_of(t, &d), place, t->group);
+        declare_name(p, d.name, type_of(t, &d), place);
     if (is_function && place == APHI_C_FILE && !t->is_typedef && i < end && aphi_csource_is(p->s, i, "{"))
         *head = (aphi_chead){d.name, d.parameters, type_of(t, &d)};
     aphi_buffer_free(&d.arrays);
@@ -292,10 +291,9 @@ static size_t parse_declarators(aphi_cparser *p, size_t i, size_t end, aphi_cpla
     return i < end && aphi_csource_is(p->s, i, ";") ? i + 1 : i;
 }
 
-static size_t parse_declaration(aphi_cparser *p, size_t i, size_t end, aphi_cplace place, size_t group,
-                                aphi_chead *head)
+size_t aphi_cparse_declaration(aphi_cparser *p, size_t i, size_t end, aphi_cplace place, aphi_chead *head)
 {
-    specifiers t = {.group = group};
+    specifiers t = {0};
     *head = (aphi_chead){SIZE_MAX, SIZE_MAX, NULL};
     if (p->depth >= APHI_CPARSE_DEPTH_MAX)
         return end;
@@ -306,17 +304,14 @@ static size_t parse_declaration(aphi_cparser *p, size_t i, size_t end, aphi_cpla
     return next > i ? next : p->s->match[i] > i ? p->s->match[i] + 1 : i + 1;
 }
 
-size_t aphi_cparse_declaration(aphi_cparser *p, size_t i, size_t end, aphi_cplace place, aphi_chead *head)
-{
-    return parse_declaration(p, i, end, place, 0, head);
-}
-
 static size_t parse_fields(aphi_cparser *p, size_t from, size_t to)
 {
     aphi_chead none;
-    size_t group = ++p->groups;
+    size_t group = ++p->groups, outer = p->group;
+    p->group = group;
     while (from < to)
-        from = parse_declaration(p, from, to, APHI_C_STRUCT, group, &none);
+        from = aphi_cparse_declaration(p, from, to, APHI_C_STRUCT, &none);
+    p->group = outer;
     return group;
 }
 

@@ -32,6 +32,7 @@ typedef struct aphi_cparser {
     size_t variable_count, variable_capacity;
     aphi_cmember *fields, *enumerators;
     size_t field_count, field_capacity, enumerator_count, enumerator_capacity, groups;
+    size_t group; /* of the struct whose fields are parsed */
     aphi_cmember *structs; /* names of groups of fields: tags, and typedef names defined with them */
     size_t struct_count, struct_capacity;
     size_t *types; /* words that name a type */

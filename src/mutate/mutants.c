@@ -119,33 +119,28 @@ void aphi_mutants_free(aphi_mutants *mutants)
 
 /* ---- all mutants ------------------------------------------------------------------------------------------------- */
 
-static int by_number(const aphi_mutant *a, const aphi_mutant *b)
-{
-    return a->number < b->number ? -1 : a->number > b->number;
-}
+static int compare(size_t a, size_t b) { return (a > b) - (a < b); }
 
 static int by_place(const void *left, const void *right)
 {
     const aphi_mutant *a = left, *b = right;
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    if (a->operator != b->operator)
-        return a->operator < b->operator ? -1 : 1;
-    return by_number(a, b);
+    int order = compare(a->begin, b->begin);
+    if (!order)
+        order = compare(a->operator, b->operator);
+    return order ? order : compare(a->number, b->number);
 }
 
 static int by_text(const aphi_mutant *a, const aphi_mutant *b)
 {
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    if (a->end != b->end)
-        return a->end < b->end ? -1 : 1;
-    return strcmp(a->text, b->text);
+    int order = compare(a->begin, b->begin);
+    if (!order)
+        order = compare(a->end, b->end);
+    return order ? order : strcmp(a->text, b->text);
 }
 
 static int by_identity(const aphi_mutant *a, const aphi_mutant *b)
 {
-    int order = a->operator < b->operator ? -1 : a->operator > b->operator;
+    int order = compare(a->operator, b->operator);
     if (!order)
         order = strcmp(a->function, b->function);
     if (!order)
@@ -153,18 +148,14 @@ static int by_identity(const aphi_mutant *a, const aphi_mutant *b)
     return order ? order : strcmp(a->after, b->after);
 }
 
-static int text_order(const void *left, const void *right)
-{
-    const aphi_mutant *a = *(aphi_mutant *const *)left, *b = *(aphi_mutant *const *)right;
-    int order = by_text(a, b);
-    return order ? order : by_number(a, b);
-}
+typedef int mutant_order(const aphi_mutant *a, const aphi_mutant *b);
 
-static int identity_order(const void *left, const void *right)
+/* For qsort_r; equal ones stay in the order of their numbers. */
+static int compare_pointers(const void *left, const void *right, void *by)
 {
     const aphi_mutant *a = *(aphi_mutant *const *)left, *b = *(aphi_mutant *const *)right;
-    int order = by_identity(a, b);
-    return order ? order : by_number(a, b);
+    int order = (*(mutant_order **)by)(a, b);
+    return order ? order : compare(a->number, b->number);
 }
 
 static void renumber(aphi_mutants *mutants)
@@ -173,20 +164,20 @@ static void renumber(aphi_mutants *mutants)
         mutants->items[i].number = i + 1;
 }
 
-static aphi_mutant **sorted_pointers(const aphi_mutants *mutants, int (*order)(const void *, const void *))
+static aphi_mutant **sorted_pointers(const aphi_mutants *mutants, mutant_order *order)
 {
     aphi_mutant **all = aphi_alloc((mutants->n + 1) * sizeof *all);
     for (size_t i = 0; i < mutants->n; i++)
         all[i] = &mutants->items[i];
     if (mutants->n > 0)
-        qsort(all, mutants->n, sizeof *all, order);
+        qsort_r(all, mutants->n, sizeof *all, compare_pointers, &order);
     return all;
 }
 
 /* Drops mutants that another operator has already produced. The list is numbered by place. */
 static void drop_duplicates(aphi_mutants *mutants)
 {
-    aphi_mutant **all = sorted_pointers(mutants, text_order);
+    aphi_mutant **all = sorted_pointers(mutants, by_text);
     for (size_t i = 1; i < mutants->n; i++)
         if (by_text(all[i - 1], all[i]) == 0)
             all[i]->number = 0;
@@ -203,7 +194,7 @@ static void drop_duplicates(aphi_mutants *mutants)
 
 static void count_occurrences(aphi_mutants *mutants)
 {
-    aphi_mutant **all = sorted_pointers(mutants, identity_order);
+    aphi_mutant **all = sorted_pointers(mutants, by_identity);
     for (size_t i = 0; i < mutants->n; i++)
         all[i]->occurrence = i > 0 && by_identity(all[i - 1], all[i]) == 0 ? all[i - 1]->occurrence + 1 : 1;
     free(all);
@@ -303,9 +294,9 @@ void aphi_mutant_diff(aphi_buffer *out, const char *text, size_t size, const cha
     aphi_buffer_free(&mutated);
 }
 
-static void add_quoted(aphi_buffer *out, const char *text)
+void aphi_mutant_add_quoted(aphi_buffer *out, const char *text)
 {
-    aphi_buffer_str(out, " \"");
+    aphi_buffer_byte(out, '"');
     for (; *text; text++) {
         if (*text == '"' || *text == '\\')
             aphi_buffer_byte(out, '\\');
@@ -316,8 +307,9 @@ static void add_quoted(aphi_buffer *out, const char *text)
 
 void aphi_mutant_identity(aphi_buffer *out, const aphi_mutant *m)
 {
-    aphi_buffer_format(out, "%s %s", aphi_operator_name(m->operator), m->function);
-    add_quoted(out, m->before);
-    add_quoted(out, m->after);
+    aphi_buffer_format(out, "%s %s ", aphi_operator_name(m->operator), m->function);
+    aphi_mutant_add_quoted(out, m->before);
+    aphi_buffer_byte(out, ' ');
+    aphi_mutant_add_quoted(out, m->after);
     aphi_buffer_format(out, " %zu", m->occurrence);
 }

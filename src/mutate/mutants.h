@@ -61,6 +61,8 @@ void aphi_mutants_add(aphi_mutants *mutants, const aphi_csource *s, aphi_operato
 void aphi_mutant_write(aphi_buffer *out, const char *text, size_t size, const aphi_mutant *m);
 /* Appends the change as a unified diff, with `path` as the name of both files. */
 void aphi_mutant_diff(aphi_buffer *out, const char *text, size_t size, const char *path, const aphi_mutant *m);
+/* Appends the text in quotes, with backslashes before quotes and backslashes. */
+void aphi_mutant_add_quoted(aphi_buffer *out, const char *text);
 /* Appends the identity on one line:  relational main "<" "<=" 2 */
 void aphi_mutant_identity(aphi_buffer *out, const aphi_mutant *m);
 

@@ -12,10 +12,10 @@
 #include "mutate/mutation_runner.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { NUMBER_MAX = 1000000000 };
@@ -256,37 +256,25 @@ static int print_report(const mutation *m, bool interrupted)
 
 /* ---- progress: a line on stderr, if that is a terminal, from the second second of a phase on --------------------- */
 
-static struct {
-    bool enabled, shown;
-    const char *phase;
-    size_t total;
-    int64_t next_ns;
-} progress;
-
-static void end_progress(void)
+/* phase: NULL: erase the line. */
+static void show_progress(const char *phase, size_t done, size_t total)
 {
-    if (progress.shown)
-        fputs("\r\33[K", stderr);
-    progress.shown = false;
-}
-
-static void begin_phase(const char *phase, size_t total)
-{
+    static const char *current;
+    static bool is_shown;
+    static int64_t next_ns;
     const char *term = getenv("TERM");
-    end_progress();
-    progress.enabled = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
-    progress.phase = phase;
-    progress.total = total;
-    progress.next_ns = aphi_clock_ns() + INT64_C(1000000000);
-}
-
-static void show_progress(size_t done)
-{
-    if (!progress.enabled || aphi_clock_ns() < progress.next_ns)
-        return;
-    fprintf(stderr, "\r%s  %zu of %zu\33[K", progress.phase, done, progress.total);
-    progress.shown = true;
-    progress.next_ns = aphi_clock_ns() + INT64_C(100000000);
+    int64_t now = aphi_clock_ns();
+    if (phase != current) {
+        if (is_shown)
+            fputs("\r\33[K", stderr);
+        current = phase;
+        is_shown = false;
+        next_ns = now + APHI_SECOND_NS;
+    } else if (now >= next_ns && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0) {
+        fprintf(stderr, "\r%s  %zu of %zu\33[K", phase, done, total);
+        is_shown = true;
+        next_ns = now + 100 * APHI_MS_NS;
+    }
 }
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
@@ -313,11 +301,11 @@ static int run_mutants(mutation *m)
     aphi_buffer error = {0};
     aphi_mutation_options how = {.path = m->path, .text = m->text.data, .size = m->text.n, .build = m->build,
                                  .test = m->test, .jobs = m->jobs, .limit_ns = m->time_ns,
-                                 .stop = &stopped, .phase = begin_phase, .done = show_progress};
+                                 .stop = &stopped, .progress = show_progress};
     m->verdicts = aphi_alloc_zero((m->mutants.n + 1) * sizeof *m->verdicts);
     catch_signals();
     aphi_mutation_end end = aphi_mutation_run(&how, &m->mutants, m->selected, m->verdicts, &error);
-    end_progress();
+    show_progress(NULL, 0, 0);
     if (error.n > 0)
         aphi_complain("%s", aphi_buffer_text(&error));
     aphi_buffer_free(&error);

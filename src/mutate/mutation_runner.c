@@ -78,22 +78,13 @@ static void remove_mutant(const runner *m, size_t mutant)
     free(path);
 }
 
-static void add_line_directive(const runner *m, aphi_buffer *text)
-{
-    aphi_buffer_str(text, "#line 1 \"");
-    for (const char *at = m->o->path; *at; at++) {
-        if (*at == '"' || *at == '\\')
-            aphi_buffer_byte(text, '\\');
-        aphi_buffer_byte(text, *at);
-    }
-    aphi_buffer_str(text, "\"\n");
-}
-
 static bool write_source(const runner *m, size_t mutant)
 {
     aphi_buffer text = {0};
     char *folder = path_in(m, mutant, ""), *path = path_in(m, mutant, m->name);
-    add_line_directive(m, &text);
+    aphi_buffer_str(&text, "#line 1 ");
+    aphi_mutant_add_quoted(&text, m->o->path);
+    aphi_buffer_byte(&text, '\n');
     aphi_mutant_write(&text, m->o->text, m->o->size, mutant == ORIGINAL ? NULL : &m->mutants->items[mutant]);
     bool made = mkdir(folder, 0700) == 0;
     bool written = made && aphi_buffer_save(&text, path);
@@ -136,15 +127,13 @@ static bool start_job(runner *m, size_t k, size_t mutant)
     char *output = mutant == ORIGINAL ? path_in(m, mutant, "output") : NULL;
     aphi_subprocess job = {.command = command, .output = output, .includes = m->testing ? NULL : m->includes,
                     .limit_ns = m->testing ? m->o->limit_ns : BUILD_NS, .end = &m->ends[k]};
-    m->slots[k] = (slot){aphi_subprocess_start(&job), mutant};
-    if (m->slots[k].pid < 0)
+    pid_t pid = aphi_subprocess_start(&job);
+    if (pid < 0)
         aphi_buffer_format(m->error, "cannot start a process: %s", strerror(errno));
+    m->slots[k] = (slot){pid > 0 ? pid : 0, mutant};
     free(command);
     free(output);
-    if (m->slots[k].pid > 0)
-        return true;
-    m->slots[k].pid = 0;
-    return false;
+    return pid > 0;
 }
 
 static bool succeeded(const aphi_subprocess_end *end)
@@ -238,14 +227,12 @@ static bool fill_slots(runner *m, const size_t *order, size_t n, size_t *next)
 static void run_jobs(runner *m, const char *phase, const size_t *order, size_t n)
 {
     size_t next = 0, done = 0;
-    if (m->o->phase)
-        m->o->phase(phase, n);
     while (fill_slots(m, order, n, &next)) {
+        if (m->o->progress)
+            m->o->progress(phase, done, n);
         if (is_stopped(m))
             cancel_jobs(m);
         done += collect_ended(m);
-        if (m->o->done)
-            m->o->done(done);
     }
 }
 
@@ -281,38 +268,34 @@ static void add_end(const runner *m, int64_t limit_ns)
         aphi_buffer_format(m->error, "status %d", WEXITSTATUS(status));
 }
 
-static aphi_mutation_end run_original(runner *m)
+/* Returns false if the phase was stopped or failed; *end is then the reason. */
+static bool run_original_phase(runner *m, bool testing, aphi_mutation_end *end)
 {
     size_t original = ORIGINAL;
     aphi_buffer code = {0};
-    run_jobs(m, "building the original", &original, 1);
-    if (is_stopped(m))
-        return m->failed ? APHI_MUTATION_SYSTEM_ERROR : APHI_MUTATION_STOPPED;
-    bool exited_0 = succeeded(&m->original);
-    if (exited_0)
-        read_code(m, ORIGINAL, &code);
-    if (code.n == 0) {
-        aphi_buffer_format(m->error, "%s: the original does not build: ", m->o->path);
-        if (exited_0)
-            aphi_buffer_str(m->error, "the command does not create {program}");
-        else
-            add_end(m, BUILD_NS);
-        add_output(m);
-        return APHI_MUTATION_BUILD;
-    }
-    m->original_hash = aphi_objcode_hash(&code);
-    aphi_buffer_free(&code);
-    m->testing = true;
-    run_jobs(m, "testing the original", &original, 1);
+    m->testing = testing;
+    run_jobs(m, testing ? "testing the original" : "building the original", &original, 1);
     m->testing = false;
+    *end = m->failed ? APHI_MUTATION_SYSTEM_ERROR : APHI_MUTATION_STOPPED;
     if (is_stopped(m))
-        return m->failed ? APHI_MUTATION_SYSTEM_ERROR : APHI_MUTATION_STOPPED;
-    if (succeeded(&m->original))
-        return APHI_MUTATION_DONE;
-    aphi_buffer_format(m->error, "%s: the original fails the test: ", m->o->path);
-    add_end(m, m->o->limit_ns);
+        return false;
+    bool exited_0 = succeeded(&m->original);
+    if (exited_0 && !testing)
+        read_code(m, ORIGINAL, &code);
+    if (!testing)
+        m->original_hash = aphi_objcode_hash(&code);
+    bool built = code.n > 0;
+    aphi_buffer_free(&code);
+    if (testing ? exited_0 : built)
+        return true;
+    *end = testing ? APHI_MUTATION_TEST : APHI_MUTATION_BUILD;
+    aphi_buffer_format(m->error, "%s: the original %s: ", m->o->path, testing ? "fails the test" : "does not build");
+    if (exited_0)
+        aphi_buffer_str(m->error, "the command does not create {program}");
+    else
+        add_end(m, testing ? m->o->limit_ns : BUILD_NS);
     add_output(m);
-    return APHI_MUTATION_TEST;
+    return false;
 }
 
 /* ---- the mutants ------------------------------------------------------------------------------------------------- */
@@ -426,8 +409,7 @@ aphi_mutation_end aphi_mutation_run(const aphi_mutation_options *options, const 
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, &old);
     if (make_folder(&m)) {
-        end = run_original(&m);
-        if (end == APHI_MUTATION_DONE)
+        if (run_original_phase(&m, false, &end) && run_original_phase(&m, true, &end))
             end = run_mutants(&m, selected);
         remove_tree(m.folder);
     }

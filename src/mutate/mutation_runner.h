@@ -34,8 +34,7 @@ typedef struct aphi_mutation_options {
     size_t jobs;      /* run at a time */
     int64_t limit_ns; /* of a test */
     const volatile sig_atomic_t *stop;
-    void (*phase)(const char *name, size_t total); /* progress callbacks; both may be NULL */
-    void (*done)(size_t n);
+    void (*progress)(const char *phase, size_t done, size_t total); /* may be NULL */
 } aphi_mutation_options;
 
 typedef enum aphi_mutation_end {

@@ -11,18 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool read_all(const char *path, aphi_buffer *out)
-{
-    char piece[65536];
-    ssize_t n = -1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && (n = read(fd, piece, sizeof piece)) > 0)
-        aphi_buffer_add(out, piece, (size_t)n);
-    if (fd >= 0)
-        close(fd);
-    return n == 0;
-}
-
 /* Reads the header of a section. Returns false if it is outside the file. */
 static bool read_section(const aphi_buffer *file, const Elf64_Ehdr *head, size_t i, Elf64_Shdr *s)
 {
@@ -71,7 +59,10 @@ static bool add_sections(const aphi_buffer *file, aphi_buffer *out)
 bool aphi_objcode_read(const char *path, aphi_buffer *out)
 {
     aphi_buffer file = {0};
-    bool read = read_all(path, &file);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool read = fd >= 0 && aphi_buffer_read_fd(&file, fd, SIZE_MAX);
+    if (fd >= 0)
+        close(fd);
     *out = (aphi_buffer){0};
     if (read && !add_sections(&file, out)) {
         aphi_buffer_free(out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * subprocess.c - a shell command with a time limit that leaves no process behind; see subprocess.h.
+ * subprocess.c - a shell command with a time limit that leaves no process behind.
  *
  * Idea:       a watcher process starts the command in a process group and adopts orphans (PR_SET_CHILD_SUBREAPER).
  *             Each descendant of the command thus becomes the watcher's child, in any process group or session, and
@@ -11,6 +11,7 @@
 #include "mutate/subprocess.h"
 
 #include "base/clock.h"
+#include "base/process.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -29,50 +30,27 @@
 #define ORPHAN_NS (200 * MS)    /* for processes that outlive the shell */
 
 typedef struct watch {
-    const aphi_subprocess *job;
     pid_t shell; /* leader of the process group; 0: reaped */
+    sigset_t signals; /* that the watcher waits for */
     aphi_subprocess_end end;
     bool childless;
 } watch;
 
-static void set_watcher_signals(sigset_t *set)
-{
-    sigemptyset(set);
-    sigaddset(set, SIGCHLD);
-    sigaddset(set, SIGTERM);
-    sigaddset(set, SIGINT);
-    sigaddset(set, SIGHUP);
-}
-
-/* ---- the command ------------------------------------------------------------------------------------------------- */
-
-static void add_includes(const char *folder)
+static bool start_command(watch *w, const aphi_subprocess *job)
 {
     const char *old = getenv("CPATH");
-    char *both;
-    if (asprintf(&both, "%s%s%s", folder, old && *old ? ":" : "", old ? old : "") >= 0)
-        setenv("CPATH", both, 1);
+    char *includes = NULL;
+    aphi_process shell;
+    int out = job->output ? open(job->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : APHI_PROCESS_NULL;
+    if ((job->output && out < 0) ||
+        (job->includes && asprintf(&includes, "CPATH=%s%s%s", job->includes, old && *old ? ":" : "", old ? old : "") < 0))
+        return false;
+    bool started = aphi_process_start(&shell, &(aphi_process_options){.command = job->command, .variable = includes,
+                                                                      .in = APHI_PROCESS_NULL, .out = out, .err = out,
+                                                                      .own_group = true});
+    w->shell = started ? shell.pid : 0;
+    return started;
 }
-
-static _Noreturn void exec_command(const aphi_subprocess *job)
-{
-    sigset_t none;
-    sigemptyset(&none);
-    setpgid(0, 0);
-    int in = open("/dev/null", O_RDONLY);
-    int out = open(job->output ? job->output : "/dev/null", O_WRONLY | O_CREAT | O_APPEND, 0600);
-    if (in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
-        _exit(126);
-    if (job->includes)
-        add_includes(job->includes);
-    for (int number = 1; number < NSIG; number++)
-        signal(number, SIG_DFL);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    execl("/bin/sh", "sh", "-c", job->command, (char *)NULL);
-    _exit(127);
-}
-
-/* ---- watching ---------------------------------------------------------------------------------------------------- */
 
 static void reap_children(watch *w)
 {
@@ -88,18 +66,15 @@ static void reap_children(watch *w)
     w->childless = pid < 0 && errno == ECHILD;
 }
 
-/* Waits for a signal, until that time at most. */
-static void wait_until(watch *w, int64_t until)
+/* Waits for a signal, until that time at most. Returns true if the signal cancels the command. */
+static bool wait_until(watch *w, int64_t until)
 {
-    sigset_t set;
-    set_watcher_signals(&set);
     int64_t left = until - aphi_clock_ns();
     if (left < 0)
         left = 0;
-    int number = sigtimedwait(&set, NULL, &(struct timespec){left / (1000 * MS), left % (1000 * MS)});
-    if (number > 0 && number != SIGCHLD)
-        w->end.cancelled = true;
+    int number = sigtimedwait(&w->signals, NULL, &(struct timespec){left / (1000 * MS), left % (1000 * MS)});
     reap_children(w);
+    return number > 0 && number != SIGCHLD;
 }
 
 /* The parent of a process, by the name of its folder in /proc; -1: unknown. */
@@ -146,44 +121,35 @@ static void end_descendants(watch *w)
     }
 }
 
-static _Noreturn void run_watcher(const aphi_subprocess *job, pid_t parent)
+static _Noreturn void run_watcher(watch *w, const aphi_subprocess *job, pid_t parent)
 {
-    watch w = {.job = job};
-    sigset_t set;
     int64_t until = aphi_clock_ns() + job->limit_ns;
     setpgid(0, 0);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent)
+    if (getppid() != parent || !start_command(w, job))
         _exit(1);
-    set_watcher_signals(&set);
-    w.shell = fork();
-    if (w.shell == 0)
-        exec_command(job);
-    if (w.shell < 0)
-        _exit(1);
-    setpgid(w.shell, w.shell); /* parent and child both set it: either may run first */
-    while (w.shell > 0 && !w.end.cancelled && aphi_clock_ns() < until)
-        wait_until(&w, until);
-    bool timed_out = w.shell > 0 && !w.end.cancelled;
-    bool cancelled = w.end.cancelled;
-    end_descendants(&w);
-    w.end.timed_out = timed_out;
-    w.end.cancelled = cancelled;
-    *job->end = w.end;
+    while (w->shell > 0 && !w->end.cancelled && aphi_clock_ns() < until)
+        w->end.cancelled = wait_until(w, until);
+    w->end.timed_out = w->shell > 0 && !w->end.cancelled;
+    end_descendants(w);
+    *job->end = w->end;
     _exit(0);
 }
 
 pid_t aphi_subprocess_start(const aphi_subprocess *job)
 {
-    sigset_t set, old;
+    sigset_t old;
+    watch w = {0};
     pid_t parent = getpid();
     *job->end = (aphi_subprocess_end){0};
-    set_watcher_signals(&set);
-    sigprocmask(SIG_BLOCK, &set, &old); /* until the watcher waits for them */
+    sigemptyset(&w.signals);
+    for (size_t i = 0; i < 4; i++)
+        sigaddset(&w.signals, (const int[]){SIGCHLD, SIGTERM, SIGINT, SIGHUP}[i]);
+    sigprocmask(SIG_BLOCK, &w.signals, &old); /* until the watcher waits for them */
     pid_t pid = fork();
     if (pid == 0)
-        run_watcher(job, parent);
+        run_watcher(&w, job, parent);
     sigprocmask(SIG_SETMASK, &old, NULL);
     return pid;
 }
