@@ -45,6 +45,10 @@ struct aphi_live_feed {
     size_t newest_capacity;
 };
 
+size_t aphi_live_feed_waiting(const aphi_live_feed *w) { return (size_t)(w->tail - w->head); }
+uint64_t aphi_live_feed_last(const aphi_live_feed *w) { return w->head ? w->head - 1 : 0; }
+aphi_partitions *aphi_live_feed_partitions(aphi_live_feed *w) { return w->partitions; }
+
 static slot *slot_at(const aphi_live_feed *w, uint64_t number)
 {
     return &w->slots[number & (w->size - 1)];
@@ -226,21 +230,6 @@ aph_verdict aphi_live_feed_advance_all(aphi_live_feed *w, int64_t now)
     while (w->head < w->tail && w->verdict == APH_PASS)
         feed_next(w);
     return w->verdict;
-}
-
-size_t aphi_live_feed_waiting(const aphi_live_feed *w)
-{
-    return (size_t)(w->tail - w->head);
-}
-
-uint64_t aphi_live_feed_last(const aphi_live_feed *w)
-{
-    return w->head ? w->head - 1 : 0;
-}
-
-aphi_partitions *aphi_live_feed_partitions(aphi_live_feed *w)
-{
-    return w->partitions;
 }
 
 aph_verdict aphi_live_feed_quiet(aphi_live_feed *w, int64_t now)

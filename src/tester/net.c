@@ -73,7 +73,8 @@ struct aphi_net {
     size_t accepted_count, accepted_capacity;
     size_t accepted_open;
     aphi_watch accepting;   /* the listening socket, owned by the caller; fd -1: none */
-    char here[32];          /* its address for the codec; empty: none */
+    char address_here[32];
+    const char *here;       /* its address for the codec; NULL: none */
     channel **filled;       /* with an outbox to be written */
     size_t filled_count, filled_capacity;
     size_t open;
@@ -164,10 +165,9 @@ void aphi_net_close(aphi_net *n)
     free(n);
 }
 
-size_t aphi_net_connections(const aphi_net *n)
-{
-    return n->open;
-}
+size_t aphi_net_connections(const aphi_net *n) { return n->open; }
+bool aphi_net_idle(const aphi_net *n) { return n->filled_count == 0; }
+bool aphi_net_received(const aphi_net *n) { return n->received; }
 
 static channel *make_channel(int64_t connection, int fd)
 {
@@ -181,14 +181,10 @@ static channel *channel_of(aphi_net *n, int64_t connection)
     size_t i = (size_t)connection;
     if (connection >= APH_ACCEPTED)
         return n->accepted[connection - APH_ACCEPTED];
-    if (i >= n->channel_count) {
-        size_t count = n->channel_count ? n->channel_count : 16;
-        while (count <= i)
-            count *= 2;
-        n->channels = aphi_realloc(n->channels, count * sizeof *n->channels);
-        memset(n->channels + n->channel_count, 0, (count - n->channel_count) * sizeof *n->channels);
-        n->channel_count = count;
-    }
+    size_t had = n->channel_count;
+    APHI_RESERVE(n->channels, n->channel_count, i + 1);
+    if (n->channel_count > had)
+        memset(n->channels + had, 0, (n->channel_count - had) * sizeof *n->channels);
     if (!n->channels[i])
         n->channels[i] = make_channel(connection, -1);
     return n->channels[i];
@@ -257,11 +253,6 @@ static void list_filled(aphi_net *n, channel *l)
     n->filled[n->filled_count++] = l;
 }
 
-static const char *here_of(const aphi_net *n)
-{
-    return *n->here ? n->here : NULL;
-}
-
 bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t chunk)
 {
     channel *l = channel_of(n, connection);
@@ -272,7 +263,7 @@ bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t 
     if (n->datagrams)
         aphi_buffer_add(&l->outbox, &bytes, sizeof bytes);
     aph_side side = connection < APH_ACCEPTED ? APH_TO_SERVER : APH_FROM_SERVER;
-    if (!aphi_encode_at(n->codec, here_of(n), side, message, &l->outbox)) {
+    if (!aphi_encode_at(n->codec, n->here, side, message, &l->outbox)) {
         l->outbox.n = before;
         return false;
     }
@@ -288,11 +279,6 @@ bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t 
     }
     list_filled(n, l);
     return true;
-}
-
-bool aphi_net_idle(const aphi_net *n)
-{
-    return n->filled_count == 0;
 }
 
 void aphi_net_close_connection(aphi_net *n, int64_t connection)
@@ -321,11 +307,6 @@ bool aphi_net_is_connecting(const aphi_net *n, int64_t connection)
     if (l->connecting || l->received || getsockopt(l->watch.fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
         return l->connecting;
     return info.tcpi_unacked > 0 && info.tcpi_bytes_acked <= 1;
-}
-
-bool aphi_net_received(const aphi_net *n)
-{
-    return n->received;
 }
 
 /* Writes up to `most` bytes of the outbox, or one datagram. Returns a negative number with errno if nothing was
@@ -431,7 +412,7 @@ static bool decode_inbox(aphi_net *n, channel *l, bool ended)
                          .bytes = (unsigned char *)l->inbox + l->in_head,
                          .count = l->in_tail - l->in_head,
                          .ended = ended,
-                         .here = here_of(n),
+                         .here = n->here,
                          .asked = ours ? n->callbacks.asked(n->callbacks.context, l->connection) : APH_NIL,
                          .scanned = l->scanned};
         aph_decoded decoded = n->datagrams ? aphi_decode_datagram(n->codec, &wire) : aph_decode(n->codec, &wire);
@@ -571,7 +552,8 @@ void aphi_net_listen(aphi_net *n, int listener, unsigned port)
     socklen_t size = sizeof here;
     if (!port && getsockname(listener, (struct sockaddr *)&here, &size) == 0)
         port = ntohs(here.sin_port);
-    snprintf(n->here, sizeof n->here, "127.0.0.1:%u", port);
+    snprintf(n->address_here, sizeof n->address_here, "127.0.0.1:%u", port);
+    n->here = n->address_here;
     int fd;
     while ((fd = aphi_port_accept(listener)) >= 0) /* of an earlier run */
         close(fd);

@@ -42,29 +42,17 @@ void aphi_outstanding_mark(const aphi_outstanding *o)
 
 static aphi_peer *peer_at(aphi_outstanding *o, int64_t connection)
 {
-    size_t need = (size_t)connection + 1;
-    if (need > o->peer_count) {
-        size_t count = o->peer_count ? o->peer_count : 16;
-        while (count < need)
-            count *= 2;
-        o->peers = aphi_realloc(o->peers, count * sizeof *o->peers);
-        o->in_flight = aphi_realloc(o->in_flight, count * sizeof *o->in_flight);
-        memset(o->peers + o->peer_count, 0, (count - o->peer_count) * sizeof *o->peers);
-        memset(o->in_flight + o->peer_count, 0, (count - o->peer_count) * sizeof *o->in_flight);
-        o->peer_count = count;
+    size_t had = o->peer_count, capacity = had;
+    if ((size_t)connection >= had) {
+        APHI_RESERVE(o->peers, o->peer_count, (size_t)connection + 1);
+        APHI_RESERVE(o->in_flight, capacity, o->peer_count);
+        memset(o->peers + had, 0, (o->peer_count - had) * sizeof *o->peers);
+        memset(o->in_flight + had, 0, (o->peer_count - had) * sizeof *o->in_flight);
     }
     return &o->peers[connection];
 }
 
-const aphi_peer *aphi_outstanding_peer(aphi_outstanding *o, int64_t connection)
-{
-    return peer_at(o, connection);
-}
-
-const aphi_outstanding_request *aphi_outstanding_at(const aphi_peer *p, size_t i)
-{
-    return &p->queue[(p->head + i) & (p->capacity - 1)];
-}
+const aphi_peer *aphi_outstanding_peer(aphi_outstanding *o, int64_t connection) { return peer_at(o, connection); }
 
 int64_t aphi_outstanding_name(aphi_outstanding *o, int64_t connection)
 {
@@ -76,14 +64,9 @@ int64_t aphi_outstanding_name(aphi_outstanding *o, int64_t connection)
     return p->name;
 }
 
-static aphi_partition_load *load_of(const aphi_outstanding *o, aph_value part)
+aphi_partition_load *aphi_outstanding_load(const aphi_outstanding *o, aph_value part)
 {
     return &o->loads[aph_hash(part) & (LOADS - 1)];
-}
-
-const aphi_partition_load *aphi_outstanding_load(const aphi_outstanding *o, aph_value part)
-{
-    return load_of(o, part);
 }
 
 static int64_t *label_slot(const aphi_outstanding *o, int64_t label)
@@ -126,15 +109,17 @@ void aphi_outstanding_push(aphi_outstanding *o, int64_t connection, const aphi_o
     p->queue[(p->head + p->count++) & (p->capacity - 1)] = *request;
     o->in_flight[connection]++;
     o->count++;
-    aphi_partition_load *load = load_of(o, request->part);
+    aphi_partition_load *load = aphi_outstanding_load(o, request->part);
     load->all++;
     load->alone += request->alone;
     load->latest = connection;
     *label_slot(o, request->label) = request->label;
 }
 
-static bool pop_request(aphi_outstanding *o, int64_t connection, aphi_peer *p, aphi_outstanding_request *request)
+bool aphi_outstanding_pop(aphi_outstanding *o, int64_t connection, bool answered, aphi_outstanding_request *request)
 {
+    aphi_peer *p = peer_at(o, connection);
+    p->was_answered |= answered;
     if (!p->count)
         return false;
     *request = p->queue[p->head];
@@ -142,7 +127,7 @@ static bool pop_request(aphi_outstanding *o, int64_t connection, aphi_peer *p, a
     p->count--;
     o->in_flight[connection]--;
     o->count--;
-    aphi_partition_load *load = load_of(o, request->part);
+    aphi_partition_load *load = aphi_outstanding_load(o, request->part);
     load->all--;
     load->alone -= request->alone;
     int64_t *slot = label_slot(o, request->label);
@@ -151,23 +136,11 @@ static bool pop_request(aphi_outstanding *o, int64_t connection, aphi_peer *p, a
     return true;
 }
 
-bool aphi_outstanding_pop(aphi_outstanding *o, int64_t connection, aphi_outstanding_request *request)
-{
-    return pop_request(o, connection, peer_at(o, connection), request);
-}
-
-bool aphi_outstanding_respond(aphi_outstanding *o, int64_t connection, aphi_outstanding_request *request)
-{
-    aphi_peer *p = peer_at(o, connection);
-    p->was_answered = true;
-    return pop_request(o, connection, p, request);
-}
-
 void aphi_outstanding_clear(aphi_outstanding *o)
 {
     aphi_outstanding_request removed;
     for (size_t i = 0; o->count && i < o->peer_count; i++)
-        while (aphi_outstanding_pop(o, (int64_t)i, &removed))
+        while (aphi_outstanding_pop(o, (int64_t)i, false, &removed))
             continue;
 }
 

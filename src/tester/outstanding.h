@@ -48,19 +48,20 @@ void aphi_outstanding_mark(const aphi_outstanding *o);
 /* Valid until the next call with a connection that was not used before. */
 const aphi_peer *aphi_outstanding_peer(aphi_outstanding *o, int64_t connection);
 /* The i-th request of the connection, oldest first. */
-const aphi_outstanding_request *aphi_outstanding_at(const aphi_peer *p, size_t i);
+static inline const aphi_outstanding_request *aphi_outstanding_at(const aphi_peer *p, size_t i)
+{
+    return &p->queue[(p->head + i) & (p->capacity - 1)];
+}
 /* The number of the connection in the trace. */
 int64_t aphi_outstanding_name(aphi_outstanding *o, int64_t connection);
-const aphi_partition_load *aphi_outstanding_load(const aphi_outstanding *o, aph_value part);
+aphi_partition_load *aphi_outstanding_load(const aphi_outstanding *o, aph_value part);
 bool aphi_outstanding_has(const aphi_outstanding *o, int64_t label);
 /* Returns true if some request was sent before that time. */
 bool aphi_outstanding_is_late(const aphi_outstanding *o, int64_t before);
 
 void aphi_outstanding_push(aphi_outstanding *o, int64_t connection, const aphi_outstanding_request *request);
-/* Removes the oldest request of the connection; returns false if there is none. */
-bool aphi_outstanding_pop(aphi_outstanding *o, int64_t connection, aphi_outstanding_request *request);
-/* The same, because of a response. */
-bool aphi_outstanding_respond(aphi_outstanding *o, int64_t connection, aphi_outstanding_request *request);
+/* Removes the oldest request of the connection; returns false if there is none. answered: because of a response. */
+bool aphi_outstanding_pop(aphi_outstanding *o, int64_t connection, bool answered, aphi_outstanding_request *request);
 /* Removes all requests. */
 void aphi_outstanding_clear(aphi_outstanding *o);
 /* The connection is closed. The next request on it opens a new one. */

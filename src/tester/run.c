@@ -250,7 +250,6 @@ aphi_run *aphi_run_execute(const aphi_run_options *options)
     aphi_run_close_generator(r);
     aphi_labelled_close(r->labelled);
     aphi_outstanding_close(&r->outstanding);
-    aphi_run_close_calls(r);
     r->options = NULL;
     return &r->result;
 }

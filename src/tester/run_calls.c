@@ -13,11 +13,6 @@ void aphi_run_open_calls(aphi_run_state *r)
     r->calls.choice = aphi_choice_seed(r->options->seed);
 }
 
-void aphi_run_close_calls(aphi_run_state *r)
-{
-    r->calls.held_count = 0;
-}
-
 void aphi_run_mark_calls(const aphi_run_state *r)
 {
     for (size_t i = 0; i < r->calls.held_count; i++)

@@ -147,7 +147,6 @@ void aphi_run_close_connection(aphi_run_state *r, int64_t connection);
 /* ---- run_calls.c ------------------------------------------------------------------------------------------------- */
 
 void aphi_run_open_calls(aphi_run_state *r);
-void aphi_run_close_calls(aphi_run_state *r);
 void aphi_run_mark_calls(const aphi_run_state *r);
 /* The number of a connection that the subject opened, in the trace. */
 int64_t aphi_run_call_name(const aphi_run_state *r, int64_t connection);
@@ -176,12 +175,11 @@ aph_value aphi_run_explained_state(const aphi_run_state *r, size_t *partitions);
 
 /* ---- run_stop.c -------------------------------------------------------------------------------------------------- */
 
-/* Ends the run, unless it has ended. */
-void aphi_run_end(aphi_run_state *r, aphi_run_verdict outcome, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-/* The same for an error in the model. */
-void aphi_run_end_fault(aphi_run_state *r, aph_fault fault, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Ends the run, unless it has ended; with a fault for an error in the model. */
+void aphi_run_end_with(aphi_run_state *r, aphi_run_verdict outcome, aph_fault fault, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+#define aphi_run_end(r, outcome, ...) aphi_run_end_with(r, outcome, APH_FAULT_NONE, __VA_ARGS__)
+#define aphi_run_end_fault(r, fault, ...) aphi_run_end_with(r, APHI_RUN_TROUBLE, fault, __VA_ARGS__)
 /* A verdict cannot be checked without its trace: this end replaces any other. */
 void aphi_run_end_untraced(aphi_run_state *r, const char *why);
 /* Ends the run with the exit of the subject's process, if it has exited, otherwise with `why`. */

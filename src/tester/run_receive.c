@@ -17,7 +17,7 @@ aph_value aphi_run_oldest_request(void *context, int64_t connection)
 static void receive_response(aphi_run_state *r, const aphi_arrival *a)
 {
     aphi_outstanding_request request = {.number = APHI_NO_REQUEST};
-    bool is_response = aphi_outstanding_respond(&r->outstanding, a->connection, &request);
+    bool is_response = aphi_outstanding_pop(&r->outstanding, a->connection, true, &request);
     int64_t label = is_response ? request.label + 1 : 0, name = aphi_outstanding_name(&r->outstanding, a->connection);
     aphi_run_log_response(&r->log, is_response ? request.kind : UINT32_MAX);
     if (label)
@@ -36,7 +36,7 @@ static void lose_requests(aphi_run_state *r, int64_t connection)
 {
     aphi_outstanding_request request;
     aphi_live_feed *feed = r->judging.feed;
-    while (aphi_outstanding_pop(&r->outstanding, connection, &request)) {
+    while (aphi_outstanding_pop(&r->outstanding, connection, false, &request)) {
         int64_t name = aphi_outstanding_name(&r->outstanding, connection);
         uint64_t number = feed ? aphi_live_feed_lost(feed, name, request.number) : 0;
         aphi_run_note(r, APHI_RUN_EVENT_LOST, connection, request.label + 1, APH_NIL, number);

@@ -16,29 +16,16 @@ static const int64_t PATIENCE_CONNECTING_NS = 4000000000;
 #define SILENT "the subject is silent, but every explanation has a pending response"
 enum { PATIENCE_PARTS_EXITING = 4 }; /* this part of the patience, for a process to exit after its connections end */
 
-static void end_run(aphi_run_state *r, aphi_run_verdict outcome, aph_fault fault, const char *format, va_list args)
+void aphi_run_end_with(aphi_run_state *r, aphi_run_verdict outcome, aph_fault fault, const char *format, ...)
 {
+    va_list args;
     if (r->ending.ended)
         return;
     r->ending.ended = true;
     r->ending.outcome = outcome;
     r->ending.fault = fault;
+    va_start(args, format);
     vsnprintf(r->ending.why, sizeof r->ending.why, format, args);
-}
-
-void aphi_run_end(aphi_run_state *r, aphi_run_verdict outcome, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    end_run(r, outcome, APH_FAULT_NONE, format, args);
-    va_end(args);
-}
-
-void aphi_run_end_fault(aphi_run_state *r, aph_fault fault, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    end_run(r, APHI_RUN_TROUBLE, fault, format, args);
     va_end(args);
 }
 
