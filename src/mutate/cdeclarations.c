@@ -269,7 +269,7 @@ static size_t parse_init_declarator(aphi_cparser *p, size_t i, size_t end, aphi_
         add_type(p, d.name);
     else if (d.name != SIZE_MAX && (!is_function || d.opaque))
         declare_name(p, d.name, type_of(t, &d), place);
-    if (is_function && place == APHI_C_FILE && !t->is_typedef && i < end && aphi_csource_is(p->s, i, "{"))
+    if (head && is_function && !t->is_typedef && i < end && aphi_csource_is(p->s, i, "{"))
         *head = (aphi_chead){d.name, d.parameters, type_of(t, &d)};
     aphi_buffer_free(&d.arrays);
     return i;
@@ -294,7 +294,8 @@ static size_t parse_declarators(aphi_cparser *p, size_t i, size_t end, aphi_cpla
 size_t aphi_cparse_declaration(aphi_cparser *p, size_t i, size_t end, aphi_cplace place, aphi_chead *head)
 {
     specifiers t = {0};
-    *head = (aphi_chead){SIZE_MAX, SIZE_MAX, NULL};
+    if (head)
+        *head = (aphi_chead){SIZE_MAX, SIZE_MAX, NULL};
     if (p->depth >= APHI_CPARSE_DEPTH_MAX)
         return end;
     p->depth++;
@@ -306,11 +307,10 @@ size_t aphi_cparse_declaration(aphi_cparser *p, size_t i, size_t end, aphi_cplac
 
 static size_t parse_fields(aphi_cparser *p, size_t from, size_t to)
 {
-    aphi_chead none;
     size_t group = ++p->groups, outer = p->group;
     p->group = group;
     while (from < to)
-        from = aphi_cparse_declaration(p, from, to, APHI_C_STRUCT, &none);
+        from = aphi_cparse_declaration(p, from, to, APHI_C_STRUCT, NULL);
     p->group = outer;
     return group;
 }

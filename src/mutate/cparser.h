@@ -45,7 +45,7 @@ enum { APHI_CPARSE_DEPTH_MAX = 200 }; /* code that is nested deeper is skipped *
 
 typedef enum aphi_cplace { APHI_C_FILE, APHI_C_BLOCK, APHI_C_STRUCT, APHI_C_PARAMETER } aphi_cplace;
 
-/* The head of a function definition, before its body; name is SIZE_MAX if there is none. */
+/* The head of a function definition in a file, before its body; name is SIZE_MAX if there is none. */
 typedef struct aphi_chead {
     size_t name, parameters; /* words: its name, and the opening bracket of the list */
     char *returns;           /* the caller frees it */
@@ -58,7 +58,8 @@ void aphi_cparse_expression(aphi_cparser *p, size_t from, size_t to);
 
 /* True if a declaration begins here. */
 bool aphi_cparse_is_declaration(const aphi_cparser *p, size_t i);
-/* Parses a declaration. Returns the word behind it, or behind the part that was understood; always above i. */
+/* Parses a declaration; head may be NULL. Returns the word behind it, or behind the part that was understood; always
+ * above i. */
 size_t aphi_cparse_declaration(aphi_cparser *p, size_t i, size_t end, aphi_cplace place, aphi_chead *head);
 
 /* The innermost variable with this name, or NULL. */

@@ -3,8 +3,6 @@
  * cstatements.c - parsing of functions, blocks and statements, and their mutants; see cparser.h. */
 #include "mutate/cparser.h"
 
-#include "base/memory.h"
-
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,37 +91,25 @@ static void parse_condition(aphi_cparser *p, size_t from, size_t to, bool negate
 }
 
 /* Adds braces, so that an else stays with its if. */
-static void add_arm(const aphi_cparser *p, aphi_buffer *out, size_t from, size_t to)
+static void add_arm(const aphi_cparser *p, aphi_buffer *out, const size_t arm[2])
 {
-    bool block = aphi_csource_is(p->s, from, "{") && p->s->match[from] == to - 1;
-    aphi_buffer_str(out, block ? "" : "{ ");
-    aphi_cparse_add_text(p, from, to, out);
-    aphi_buffer_str(out, block ? "" : " }");
+    bool block = aphi_csource_is(p->s, arm[0], "{") && p->s->match[arm[0]] == arm[1] - 1;
+    bool label = aphi_csource_among(p->s, arm[0], "case default");
+    aphi_buffer_str(out, block || label ? "" : "{ ");
+    aphi_cparse_add_text(p, arm[0], arm[1], out);
+    aphi_buffer_str(out, block || label ? "" : " }");
 }
 
-static void mutate_exchange_arms(aphi_cparser *p, size_t first, size_t second, size_t end)
+/* Exchanges two arms of an if, or two labels of a switch. The text between them stays. */
+static void mutate_exchange_arms(aphi_cparser *p, const size_t first[2], const size_t second[2])
 {
     aphi_buffer text = {0};
-    if (second >= end || aphi_csource_has_directive(p->s, first, end))
+    if (second[0] >= second[1] || aphi_csource_has_directive(p->s, first[0], second[1]))
         return;
-    add_arm(p, &text, second, end);
-    /* The else and the spaces around it stay between the arms. */
-    size_t begin = aphi_csource_token(p->s, second - 2)->end, until = aphi_csource_token(p->s, second)->begin;
-    aphi_buffer_add(&text, p->s->text + begin, until - begin);
-    add_arm(p, &text, first, second - 1);
-    aphi_cparse_add_mutant(p, APHI_OPERATOR_ARMS, first, end, aphi_buffer_text(&text));
-    aphi_buffer_free(&text);
-}
-
-static void mutate_exchange_labels(aphi_cparser *p, const size_t first[2], const size_t second[2])
-{
-    aphi_buffer text = {0};
-    if (aphi_csource_has_directive(p->s, first[0], second[1]))
-        return;
-    aphi_cparse_add_text(p, second[0], second[1], &text);
+    add_arm(p, &text, second);
     size_t begin = aphi_csource_token(p->s, first[1] - 1)->end, until = aphi_csource_token(p->s, second[0])->begin;
     aphi_buffer_add(&text, p->s->text + begin, until - begin);
-    aphi_cparse_add_text(p, first[0], first[1], &text);
+    add_arm(p, &text, first);
     aphi_cparse_add_mutant(p, APHI_OPERATOR_ARMS, first[0], second[1], aphi_buffer_text(&text));
     aphi_buffer_free(&text);
 }
@@ -137,7 +123,7 @@ static void mutate_cases(aphi_cparser *p, size_t from, size_t to)
         if (label[1] >= to)
             return;
         if (before[0] != SIZE_MAX && before[1] + 1 < i)
-            mutate_exchange_labels(p, before, label);
+            mutate_exchange_arms(p, before, label);
         memcpy(before, label, sizeof before);
         i = label[1];
     }
@@ -168,6 +154,15 @@ static size_t skip_statement(const aphi_cparser *p, size_t i, size_t end)
     return semicolon < end ? semicolon + 1 : end;
 }
 
+/* The part of a statement behind the bracket that closes its head; i: the first word of the statement. */
+static size_t parse_body(aphi_cparser *p, size_t i, size_t close, size_t end)
+{
+    size_t after = parse_statement(p, close + 1, end);
+    if (close + 1 < end)
+        mutate_delete(p, i, after);
+    return after;
+}
+
 static size_t parse_if(aphi_cparser *p, size_t i, size_t end)
 {
     size_t close = p->s->match[i + 1], then = close + 1, after = parse_statement(p, then, end), otherwise = after;
@@ -176,7 +171,7 @@ static size_t parse_if(aphi_cparser *p, size_t i, size_t end)
         after = parse_statement(p, ++otherwise, end);
     parse_condition(p, i + 2, close, !has_else); /* with else, negation is the same as exchanging the arms */
     if (has_else)
-        mutate_exchange_arms(p, then, otherwise, after);
+        mutate_exchange_arms(p, (size_t[]){then, otherwise - 1}, (size_t[]){otherwise, after});
     if (then < end)
         mutate_delete(p, i, after);
     return after;
@@ -186,22 +181,16 @@ static size_t parse_while(aphi_cparser *p, size_t i, size_t end)
 {
     size_t close = p->s->match[i + 1];
     parse_condition(p, i + 2, close, true);
-    size_t after = parse_statement(p, close + 1, end);
-    if (close + 1 < end)
-        mutate_delete(p, i, after);
-    return after;
+    return parse_body(p, i, close, end);
 }
 
 static size_t parse_switch(aphi_cparser *p, size_t i, size_t end)
 {
     size_t close = p->s->match[i + 1], body = close + 1;
     parse_condition(p, i + 2, close, false);
-    size_t after = parse_statement(p, body, end);
     if (body < end && aphi_csource_is(p->s, body, "{"))
         mutate_cases(p, body + 1, p->s->match[body]);
-    if (body < end)
-        mutate_delete(p, i, after);
-    return after;
+    return parse_body(p, i, close, end);
 }
 
 static size_t parse_do(aphi_cparser *p, size_t i, size_t end)
@@ -219,21 +208,18 @@ static size_t parse_do(aphi_cparser *p, size_t i, size_t end)
 
 static size_t parse_for(aphi_cparser *p, size_t i, size_t end)
 {
-    aphi_chead none;
     size_t open = i + 1, close = p->s->match[open], scope = p->variable_count;
     size_t first = aphi_cparse_find(p, open + 1, close, ";"), second = aphi_cparse_find(p, first + 1, close, ";");
     if (first >= close || second >= close)
         return parse_statement(p, close + 1, end); /* possibly a macro */
     if (aphi_cparse_is_declaration(p, open + 1))
-        aphi_cparse_declaration(p, open + 1, first + 1, APHI_C_BLOCK, &none);
+        aphi_cparse_declaration(p, open + 1, first + 1, APHI_C_BLOCK, NULL);
     else
         aphi_cparse_expression(p, open + 1, first);
     parse_condition(p, first + 1, second, true);
     aphi_cparse_expression(p, second + 1, close);
-    size_t after = parse_statement(p, close + 1, end);
+    size_t after = parse_body(p, i, close, end);
     aphi_cparse_leave_scope(p, scope);
-    if (close + 1 < end)
-        mutate_delete(p, i, after);
     return after;
 }
 
@@ -294,9 +280,7 @@ static size_t parse_unlabelled(aphi_cparser *p, size_t i, size_t end)
     static const struct {
         const char *word;
         size_t (*read)(aphi_cparser *p, size_t i, size_t end);
-    } kinds[] = {{"if", parse_if}, {"while", parse_while}, {"for", parse_for},
-                 {"switch", parse_switch}};
-    aphi_chead none;
+    } kinds[] = {{"if", parse_if}, {"while", parse_while}, {"for", parse_for}, {"switch", parse_switch}};
     const aphi_csource *s = p->s;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         if (aphi_csource_is(s, i, kinds[k].word))
@@ -314,16 +298,14 @@ static size_t parse_unlabelled(aphi_cparser *p, size_t i, size_t end)
     if (aphi_csource_among(s, i, "asm __asm__ _Static_assert static_assert else case default"))
         return skip_statement(p, i, end);
     if (aphi_cparse_is_declaration(p, i))
-        return aphi_cparse_declaration(p, i, end, APHI_C_BLOCK, &none);
+        return aphi_cparse_declaration(p, i, end, APHI_C_BLOCK, NULL);
     return parse_simple(p, i, end);
 }
 
 static size_t parse_statement(aphi_cparser *p, size_t i, size_t end)
 {
     i = skip_labels(p, i, end);
-    if (i >= end)
-        return end;
-    if (p->depth >= APHI_CPARSE_DEPTH_MAX)
+    if (i >= end || p->depth >= APHI_CPARSE_DEPTH_MAX)
         return end;
     p->depth++;
     size_t next = parse_unlabelled(p, i, end);
@@ -345,7 +327,6 @@ void aphi_cparse_block(aphi_cparser *p, size_t from, size_t to)
 static void parse_function(aphi_cparser *p, const aphi_chead *head, size_t body)
 {
     aphi_buffer name = {0};
-    aphi_chead none;
     size_t scope = p->variable_count, close = p->s->match[head->parameters];
     aphi_cparse_add_text(p, head->name, head->name + 1, &name);
     p->function = aphi_buffer_text(&name);
@@ -353,7 +334,7 @@ static void parse_function(aphi_cparser *p, const aphi_chead *head, size_t body)
     for (size_t i = head->parameters + 1; i < close;) {
         size_t comma = aphi_cparse_find(p, i, close, ",");
         if (i < comma)
-            aphi_cparse_declaration(p, i, comma, APHI_C_PARAMETER, &none);
+            aphi_cparse_declaration(p, i, comma, APHI_C_PARAMETER, NULL);
         i = comma + 1;
     }
     aphi_cparse_block(p, body + 1, p->s->match[body]);

@@ -17,7 +17,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <libgen.h>
 #include <stdio.h>
@@ -27,7 +26,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #define MS INT64_C(1000000)
 #define BUILD_NS (120 * 1000 * MS)

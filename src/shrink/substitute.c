@@ -20,8 +20,6 @@
  *             fails only sometimes. */
 #include "shrink/shrink_internal.h"
 
-#include <stdlib.h>
-#include "base/memory.h"
 #include "script/expression.h"
 #include "script/simplify.h"
 
