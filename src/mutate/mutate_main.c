@@ -12,7 +12,6 @@
 #include "mutate/mutation_runner.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,9 +7,7 @@
 #include "mutate/objcode.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Reads the header of a section. Returns false if it is outside the file. */
 static bool read_section(const aphi_buffer *file, const Elf64_Ehdr *head, size_t i, Elf64_Shdr *s)
@@ -59,10 +57,7 @@ static bool add_sections(const aphi_buffer *file, aphi_buffer *out)
 bool aphi_objcode_read(const char *path, aphi_buffer *out)
 {
     aphi_buffer file = {0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool read = fd >= 0 && aphi_buffer_read_fd(&file, fd, SIZE_MAX);
-    if (fd >= 0)
-        close(fd);
+    bool read = aphi_buffer_load(&file, path, SIZE_MAX);
     *out = (aphi_buffer){0};
     if (read && !add_sections(&file, out)) {
         aphi_buffer_free(out);

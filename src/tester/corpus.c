@@ -53,13 +53,8 @@ static bool is_of_model(const char *file, const char *name)
 
 static bool has_text(const char *path, const char *text, size_t n)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
     aphi_buffer found = {0};
-    aphi_buffer_read_fd(&found, fd, n + 1);
-    close(fd);
-    bool same = found.n == n && (n == 0 || !memcmp(found.data, text, n));
+    bool same = aphi_buffer_load(&found, path, n + 1) && found.n == n && (n == 0 || !memcmp(found.data, text, n));
     aphi_buffer_free(&found);
     return same;
 }
