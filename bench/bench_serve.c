@@ -45,7 +45,7 @@ static void make_requests(load *l)
     l->ends[0] = 0;
     for (size_t i = 0; i < l->blocks; i++) {
         for (int k = 0; k < DEPTH; k++, a.made++)
-            aphi_encode(l->model->codec, APH_TO_SERVER, a.request(&a), &l->requests);
+            aphi_encode_at(l->model->codec, NULL, APH_TO_SERVER, a.request(&a), &l->requests);
         l->ends[i + 1] = l->requests.n;
     }
 }

@@ -20,16 +20,9 @@
 
 enum { LIMIT = 16 << 20 };
 
-static const aph_codec *codec_or_json(const aph_codec *codec)
-{
-    return codec ? codec : &aph_codec_json;
-}
+static const aph_codec *codec_or_json(const aph_codec *codec) { return codec ? codec : &aph_codec_json; }
 
-size_t aphi_codec_limit(const aph_codec *codec)
-{
-    size_t limit = codec_or_json(codec)->limit;
-    return limit ? limit : LIMIT;
-}
+static size_t limit_of(const aph_codec *codec) { return codec->limit ? codec->limit : LIMIT; }
 
 /* ---- decoding with limits ---------------------------------------------------------------------------------------- */
 
@@ -87,7 +80,7 @@ static aph_decoded require_more(const aph_codec *codec, aph_wire *w, size_t limi
 aph_decoded aph_decode(const aph_codec *codec, aph_wire *w)
 {
     codec = codec_or_json(codec);
-    size_t limit = aphi_codec_limit(codec);
+    size_t limit = limit_of(codec);
     require(w->scanned <= w->count, codec, "scanned bytes were removed");
     w->beyond = false;
     aph_decoded result = w->count ? decode_within(codec, w, limit) : APH_MORE;
@@ -101,15 +94,8 @@ aph_decoded aph_decode(const aph_codec *codec, aph_wire *w)
 
 /* ---- encoding ---------------------------------------------------------------------------------------------------- */
 
-void aph_sink_put(aph_sink *out, const void *bytes, size_t n)
-{
-    aphi_buffer_add(out->out, bytes, n);
-}
-
-const char *aph_sink_here(const aph_sink *out)
-{
-    return out->here;
-}
+void aph_sink_put(aph_sink *out, const void *bytes, size_t n) { aphi_buffer_add(out->out, bytes, n); }
+const char *aph_sink_here(const aph_sink *out) { return out->here; }
 
 bool aphi_encode_at(const aph_codec *codec, const char *here, aph_side side, aph_value message, aphi_buffer *out)
 {
@@ -118,21 +104,16 @@ bool aphi_encode_at(const aph_codec *codec, const char *here, aph_side side, aph
     aph_sink sink = {out, here};
     bool encoded = codec->encode(codec, side, message, &sink);
     require(!encoded || out->n > before, codec, "a message has at least one byte");
-    if (encoded && out->n - before <= aphi_codec_limit(codec))
+    if (encoded && out->n - before <= limit_of(codec))
         return true;
     out->n = before;
     return false;
 }
 
-bool aphi_encode(const aph_codec *codec, aph_side side, aph_value message, aphi_buffer *out)
-{
-    return aphi_encode_at(codec, NULL, side, message, out);
-}
-
 bool aph_encode(const aph_codec *codec, aph_side side, aph_value message, aph_value *bytes)
 {
     aphi_buffer out = {0};
-    bool encoded = aphi_encode(codec, side, message, &out);
+    bool encoded = aphi_encode_at(codec, NULL, side, message, &out);
     if (encoded)
         *bytes = aph_bytes(out.data, out.n);
     aphi_buffer_free(&out);
@@ -295,7 +276,7 @@ aph_decoded aph_decode_prefixed(const aph_codec *codec, aph_wire *w)
     require_prefix(codec);
     if (w->count < codec->size)
         return APH_MORE;
-    size_t limit = aphi_codec_limit(codec);
+    size_t limit = limit_of(codec);
     uint64_t length = 0;
     for (size_t i = 0; i < codec->size; i++)
         length = length << 8 | w->bytes[i];

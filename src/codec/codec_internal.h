@@ -13,12 +13,9 @@ struct aph_sink {
     const char *here;
 };
 
-/* The largest size of a message, in bytes. */
-size_t aphi_codec_limit(const aph_codec *codec);
 /* Appends the message to out. Returns false, without changing out, if the message is not one of the protocol or is too
- * long. codec: NULL: JSON lines, as in aph_decode. */
-bool aphi_encode(const aph_codec *codec, aph_side side, aph_value message, aphi_buffer *out);
-/* The same for a tester to which the subject can connect at the address `here`. */
+ * long. codec: NULL: JSON lines, as in aph_decode. here: the address at which the subject can connect to the tester, or
+ * NULL. */
 bool aphi_encode_at(const aph_codec *codec, const char *here, aph_side side, aph_value message, aphi_buffer *out);
 /* Decodes a datagram, all bytes of which must be one message. Never returns APH_MORE. */
 aph_decoded aphi_decode_datagram(const aph_codec *codec, aph_wire *wire);

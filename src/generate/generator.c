@@ -223,10 +223,7 @@ static void link_newest(aphi_generator *g, uint32_t c)
     g->connections[ends].older = c;
 }
 
-static uint32_t oldest_connection(const aphi_generator *g)
-{
-    return g->connections[g->count].newer;
-}
+static uint32_t oldest_connection(const aphi_generator *g) { return g->connections[g->count].newer; }
 
 static size_t in_flight(const aphi_generator *g, uint32_t c)
 {
@@ -234,10 +231,7 @@ static size_t in_flight(const aphi_generator *g, uint32_t c)
     return known->in_flight && c < known->connections ? known->in_flight[c] : 0;
 }
 
-static bool is_full(const aphi_generator *g, uint32_t c)
-{
-    return in_flight(g, c) >= g->depth;
-}
+static bool is_full(const aphi_generator *g, uint32_t c) { return in_flight(g, c) >= g->depth; }
 
 static bool is_overdue(const aphi_generator *g, uint32_t c)
 {
@@ -426,11 +420,6 @@ aphi_action aphi_generator_next(aphi_generator *g, const aphi_knowledge *known)
     return a;
 }
 
-bool aphi_generator_is_calm(const aphi_generator *g)
-{
-    return g->now.calm;
-}
-
 int64_t aphi_generator_rename(aphi_generator *g, int64_t connection_number, int64_t label)
 {
     connection *x = &g->connections[connection_number];
@@ -444,15 +433,9 @@ int64_t aphi_generator_rename(aphi_generator *g, int64_t connection_number, int6
     return g->label;
 }
 
-void aphi_generator_keep_apart(aphi_generator *g)
-{
-    g->apart = g->model->part != NULL;
-}
-
-const char *aphi_generator_error(const aphi_generator *g)
-{
-    return g->error;
-}
+void aphi_generator_keep_apart(aphi_generator *g) { g->apart = g->model->part != NULL; }
+bool aphi_generator_is_calm(const aphi_generator *g) { return g->now.calm; }
+const char *aphi_generator_error(const aphi_generator *g) { return g->error; }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 

@@ -7,10 +7,7 @@
 
 enum { HOLE_LOOKS = 256 }; /* the latest messages, candidates for a hole */
 
-uint64_t aph_gen_below(aph_gen *g, uint64_t n)
-{
-    return aphi_choice_below(&g->choice, n);
-}
+uint64_t aph_gen_below(aph_gen *g, uint64_t n) { return aphi_choice_below(&g->choice, n); }
 
 size_t aph_gen_weighted_(aph_gen *g, size_t n, const unsigned *weights)
 {
@@ -50,35 +47,16 @@ aph_value aph_gen_oneof_(aph_gen *g, size_t n, const aph_value *values)
     return a.found && aphi_choice_chance(&g->choice, 3, 4) ? a.found : values[aph_gen_below(g, n)];
 }
 
-aph_value aph_gen_state(aph_gen *g)
-{
-    return g->known->state;
-}
-
 bool aph_gen_seen(aph_gen *g, size_t i, int64_t *label, aph_value *message)
 {
     return aphi_labelled_latest(g->known->seen, i, label, message);
 }
 
-int64_t aph_gen_connection(aph_gen *g)
-{
-    return g->connection;
-}
-
-size_t aph_gen_connections(aph_gen *g)
-{
-    return g->known->connections;
-}
-
-aph_value aph_gen_wish(aph_gen *g)
-{
-    return g->wish;
-}
-
-uint64_t aph_gen_number(aph_gen *g)
-{
-    return g->number;
-}
+aph_value aph_gen_state(aph_gen *g) { return g->known->state; }
+int64_t aph_gen_connection(aph_gen *g) { return g->connection; }
+size_t aph_gen_connections(aph_gen *g) { return g->known->connections; }
+aph_value aph_gen_wish(aph_gen *g) { return g->wish; }
+uint64_t aph_gen_number(aph_gen *g) { return g->number; }
 
 /* Takes each suitable message with a probability of one half, latest first, and otherwise the oldest. */
 aph_value aphi_gen_hole(aph_gen *g, bool answers, aph_value path, const char *function)

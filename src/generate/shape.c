@@ -33,6 +33,7 @@ typedef enum node_kind {
 } node_kind;
 
 typedef struct node {
+    struct node *next;       /* in the list of all nodes of the shape */
     node_kind kind;
     aph_value value;         /* JUST; HOLE: the path */
     const char *function;    /* HOLE: its name */
@@ -50,17 +51,25 @@ static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW
 enum { LETTERS = sizeof letters - 1, FRESH_LENGTH = 4, FRESH_MAX = 10, LENGTH_MAX = 1 << 16, WEIGHT_MAX = 1000000 };
 
 struct aphi_request_shape {
-    node *root;
+    node *root, *nodes;
     uint64_t fresh[1 + FRESH_MAX]; /* the latest: [0]: integer; [n]: string of length n */
 };
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
-static node *node_make(node_kind kind, size_t count)
+typedef struct reading {
+    const aph_function *functions;
+    aphi_request_shape *shape;
+    aphi_buffer place; /* in the shape, such as [0].key */
+    char *error;
+    size_t error_size;
+} reading;
+
+static node *make_node(reading *r, node_kind kind, size_t count)
 {
     node *n = aphi_alloc_zero(sizeof *n);
-    n->kind = kind;
-    n->count = count;
+    *n = (node){.next = r->shape->nodes, .kind = kind, .count = count};
+    r->shape->nodes = n;
     if (count)
         n->children = aphi_alloc_zero(count * sizeof *n->children);
     if (count && kind == OBJECT)
@@ -75,39 +84,28 @@ static void add_options(node *n, size_t count)
         n->options[i].weight = 1;
 }
 
-static void node_free(node *n)
+static void free_shape(aphi_request_shape *s)
 {
-    if (!n)
-        return;
-    for (size_t i = 0; i < n->count; i++)
-        node_free(n->children[i]);
-    free(n->keys);
-    free(n->children);
-    free(n->options);
-    free(n);
+    for (node *n = s->nodes, *next; n; n = next) {
+        next = n->next;
+        free(n->keys);
+        free(n->children);
+        free(n->options);
+        free(n);
+    }
+    free(s);
 }
 
-static void node_mark(const node *n)
+static void mark_shape(void *context)
 {
-    if (!n)
-        return;
-    aph_mark(n->value);
-    for (size_t i = 0; i < n->count; i++) {
-        if (n->keys)
+    for (const node *n = ((const aphi_request_shape *)context)->nodes; n; n = n->next) {
+        aph_mark(n->value);
+        for (size_t i = 0; n->keys && i < n->count; i++)
             aph_mark(n->keys[i]);
-        node_mark(n->children[i]);
     }
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
-
-typedef struct reading {
-    const aph_function *functions;
-    uint64_t *fresh;
-    aphi_buffer place; /* in the shape, such as [0].key */
-    char *error;
-    size_t error_size;
-} reading;
 
 __attribute__((format(printf, 2, 3))) static node *fail_shape(reading *r, const char *format, ...)
 {
@@ -157,14 +155,12 @@ static node *read_alternatives(reading *r, aph_value list, bool may_be_absent)
     size_t count = aph_kind_of(list) == APH_ARRAY ? aph_count(list) : 0;
     if (count == 0)
         return fail_shape(r, "alternatives must be a non-empty array");
-    node *n = node_make(ONE_OF, count);
+    node *n = make_node(r, ONE_OF, count);
     add_options(n, count);
     for (size_t i = 0; i < count; i++) {
         aph_value v = aph_at(list, i);
-        if (!read_weight(r, &v, &n->options[i]) || !(n->children[i] = read_part(r, v, may_be_absent, "[%zu]", i))) {
-            node_free(n);
+        if (!read_weight(r, &v, &n->options[i]) || !(n->children[i] = read_part(r, v, may_be_absent, "[%zu]", i)))
             return NULL;
-        }
     }
     return n;
 }
@@ -174,11 +170,8 @@ static node *read_requests(reading *r, aph_value list)
 {
     node *n = read_alternatives(r, list, false);
     for (size_t i = 0; n && i < n->count; i++)
-        if (n->children[i]->kind == JUST && !n->children[i]->value) {
-            fail_shape(r, "alternative %zu is null, which cannot be sent", i);
-            node_free(n);
-            n = NULL;
-        }
+        if (n->children[i]->kind == JUST && !n->children[i]->value)
+            return fail_shape(r, "alternative %zu is null, which cannot be sent", i);
     return n;
 }
 
@@ -187,9 +180,9 @@ static node *read_one_of(reading *r, aph_value form, bool may_be_absent)
     return read_alternatives(r, aph_field(form, "one of"), may_be_absent);
 }
 
-static node *make_just(aph_value v)
+static node *make_just(reading *r, aph_value v)
 {
-    node *n = node_make(JUST, 0);
+    node *n = make_node(r, JUST, 0);
     n->value = v;
     return n;
 }
@@ -199,20 +192,17 @@ static node *read_just(reading *r, aph_value form, bool may_be_absent)
     char why[200];
     aph_value v = aph_field(form, "just");
     (void)may_be_absent;
-    return aphi_expression_check(v, r->functions, why, sizeof why) ? make_just(v) : fail_shape(r, "%s", why);
+    return aphi_expression_check(v, r->functions, why, sizeof why) ? make_just(r, v) : fail_shape(r, "%s", why);
 }
 
 static node *read_optional(reading *r, aph_value form, bool may_be_absent)
 {
     if (!may_be_absent)
         return fail_shape(r, "only a field of an object or an item of an array can be optional");
-    node *n = node_make(OPTIONAL, 1);
+    node *n = make_node(r, OPTIONAL, 1);
     add_options(n, 2);
     n->children[0] = read_node(r, aph_field(form, "optional"), true);
-    if (n->children[0])
-        return n;
-    node_free(n);
-    return NULL;
+    return n->children[0] ? n : NULL;
 }
 
 /* [low, high], or one number for both if `single`. */
@@ -232,27 +222,21 @@ static bool read_limits(aph_value v, bool single, int64_t *low, int64_t *high)
 
 static node *read_integer(reading *r, aph_value form, bool may_be_absent)
 {
-    int64_t low, high;
+    node *n = make_node(r, INTEGER, 0);
     (void)may_be_absent;
-    if (!read_limits(aph_field(form, "int"), false, &low, &high))
-        return fail_shape(r, "\"int\" takes [LOW, HIGH], two integers in that order");
-    node *n = node_make(INTEGER, 0);
-    n->low = low;
-    n->high = high;
-    return n;
+    if (read_limits(aph_field(form, "int"), false, &n->low, &n->high))
+        return n;
+    return fail_shape(r, "\"int\" takes [LOW, HIGH], two integers in that order");
 }
 
 static node *read_string(reading *r, aph_value form, bool may_be_absent)
 {
-    int64_t low, high;
+    node *n = make_node(r, STRING, 0);
     (void)may_be_absent;
-    if (!read_limits(aph_field(form, "string"), true, &low, &high) || low < 0 || high > LENGTH_MAX)
-        return fail_shape(r, "\"string\" takes a length, or [LOW, HIGH] for lengths from 0 to %d; for one of several "
-                             "strings write {\"one of\": [...]}", LENGTH_MAX);
-    node *n = node_make(STRING, 0);
-    n->low = low;
-    n->high = high;
-    return n;
+    if (read_limits(aph_field(form, "string"), true, &n->low, &n->high) && n->low >= 0 && n->high <= LENGTH_MAX)
+        return n;
+    return fail_shape(r, "\"string\" takes a length, or [LOW, HIGH] for lengths from 0 to %d; for one of several "
+                         "strings write {\"one of\": [...]}", LENGTH_MAX);
 }
 
 static node *read_fresh(reading *r, aph_value form, bool may_be_absent)
@@ -266,9 +250,9 @@ static node *read_fresh(reading *r, aph_value form, bool may_be_absent)
     if (aph_has(form, aph_str("length")) &&
         (!aph_is_int(length) || aph_int_of(length) < 1 || aph_int_of(length) > FRESH_MAX))
         return fail_shape(r, "the length of a fresh string is from 1 to %d", FRESH_MAX);
-    node *n = node_make(integer ? FRESH_INT : FRESH_STRING, 0);
+    node *n = make_node(r, integer ? FRESH_INT : FRESH_STRING, 0);
     n->low = n->high = length ? aph_int_of(length) : FRESH_LENGTH;
-    n->fresh = &r->fresh[integer ? 0 : n->low];
+    n->fresh = &r->shape->fresh[integer ? 0 : n->low];
     return n;
 }
 
@@ -297,14 +281,13 @@ static node *read_hole(reading *r, aph_value form, bool may_be_absent)
     }
     if (!other && !may_be_absent)
         return fail_shape(r, "an \"else\" is missing, for the case that nothing was %s", what);
-    node *n = node_make(HOLE, other);
+    node *n = make_node(r, HOLE, other);
     n->value = path;
     n->function = function;
     n->answers = answers;
-    if (!other || (n->children[0] = read_part(r, aph_field(form, "else"), may_be_absent, ".else")))
-        return n;
-    node_free(n);
-    return NULL;
+    if (other)
+        n->children[0] = read_part(r, aph_field(form, "else"), may_be_absent, ".else");
+    return !other || n->children[0] ? n : NULL;
 }
 
 typedef struct form {
@@ -341,7 +324,7 @@ static bool has_only(const form *f, aph_value object)
 }
 
 /* Turns an object or array without forms into a value. */
-static node *fold_constant(node *n)
+static node *fold_constant(reading *r, node *n)
 {
     aph_value made = n->kind == OBJECT ? aph_object() : aph_array(0, NULL);
     for (size_t i = 0; i < n->count; i++) {
@@ -350,36 +333,31 @@ static node *fold_constant(node *n)
             return n;
         made = n->kind == OBJECT ? aph_set(made, n->keys[i], item) : aph_push(made, item);
     }
-    node_free(n);
-    return make_just(made);
+    return make_just(r, made);
 }
 
 static node *read_object(reading *r, aph_value v)
 {
-    node *n = node_make(OBJECT, aph_count(v));
+    node *n = make_node(r, OBJECT, aph_count(v));
     for (size_t i = 0; i < n->count; i++) {
         aph_value item;
         size_t length;
         aph_pair_at(v, i, &n->keys[i], &item);
         const char *key = aph_bytes_of(&n->keys[i], &length);
         n->children[i] = read_part(r, item, true, "%s%.*s", r->place.n ? "." : "", (int)length, key);
-        if (!n->children[i]) {
-            node_free(n);
+        if (!n->children[i])
             return NULL;
-        }
     }
-    return fold_constant(n);
+    return fold_constant(r, n);
 }
 
 static node *read_array(reading *r, aph_value v)
 {
-    node *n = node_make(ARRAY, aph_count(v));
+    node *n = make_node(r, ARRAY, aph_count(v));
     for (size_t i = 0; i < n->count; i++)
-        if (!(n->children[i] = read_part(r, aph_at(v, i), true, "[%zu]", i))) {
-            node_free(n);
+        if (!(n->children[i] = read_part(r, aph_at(v, i), true, "[%zu]", i)))
             return NULL;
-        }
-    return fold_constant(n);
+    return fold_constant(r, n);
 }
 
 static node *read_node(reading *r, aph_value v, bool may_be_absent)
@@ -397,7 +375,7 @@ static node *read_node(reading *r, aph_value v, bool may_be_absent)
         return f->read(r, v, may_be_absent);
     if (kind == APH_OBJECT && aph_has(v, aph_str("$")))
         return fail_shape(r, "in a shape, write a hole as {\"seen\": PATH} or {\"sent\": PATH}");
-    return kind == APH_OBJECT ? read_object(r, v) : make_just(v);
+    return kind == APH_OBJECT ? read_object(r, v) : make_just(r, v);
 }
 
 /* ---- drawing ----------------------------------------------------------------------------------------------------- */
@@ -500,11 +478,6 @@ static bool draw_node(node *n, aph_gen *g, aph_value wish, aph_value *v)
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-static void mark_shape(void *context)
-{
-    node_mark(((const aphi_request_shape *)context)->root);
-}
-
 static void format_json_error(const char *text, const aph_json_error *json, char *error, size_t error_size)
 {
     size_t line = 1, column = 1;
@@ -528,11 +501,11 @@ aphi_request_shape *aphi_request_shape_open(const char *text, const aph_function
     aphi_choice c = aphi_choice_seed(seed);
     for (size_t i = 1; i <= FRESH_MAX; i++)
         s->fresh[i] = aphi_choice_bits(&c);
-    reading r = {.functions = functions, .fresh = s->fresh, .error = error, .error_size = error_size};
+    reading r = {.functions = functions, .shape = s, .error = error, .error_size = error_size};
     s->root = read_requests(&r, v);
     aphi_buffer_free(&r.place);
     if (!s->root) {
-        free(s);
+        free_shape(s);
         return NULL;
     }
     aph_root_add(mark_shape, s);
@@ -544,8 +517,7 @@ void aphi_request_shape_close(aphi_request_shape *s)
     if (!s)
         return;
     aph_root_remove(mark_shape, s);
-    node_free(s->root);
-    free(s);
+    free_shape(s);
 }
 
 aph_value aphi_request_shape_draw(aphi_request_shape *s, aph_gen *g)

@@ -15,10 +15,7 @@ void aphi_weights_deinit(aphi_weights *t)
     *t = (aphi_weights){0};
 }
 
-void aphi_weights_begin(aphi_weights *t)
-{
-    t->drawn_count = 0;
-}
+void aphi_weights_begin(aphi_weights *t) { t->drawn_count = 0; }
 
 void aphi_weights_draw(aphi_weights *t, aphi_weighted *option)
 {
@@ -26,10 +23,7 @@ void aphi_weights_draw(aphi_weights *t, aphi_weighted *option)
     t->drawn[t->drawn_count++] = option;
 }
 
-uint64_t aphi_weighted_now(const aphi_weighted *o)
-{
-    return (uint64_t)o->weight * (16 + o->bonus);
-}
+uint64_t aphi_weighted_now(const aphi_weighted *o) { return (uint64_t)o->weight * (16 + o->bonus); }
 
 static uint64_t weight_of(const aphi_weighted *o, bool untried)
 {

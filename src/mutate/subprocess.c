@@ -42,8 +42,9 @@ static bool start_command(watch *w, const aphi_subprocess *job)
     char *includes = NULL;
     aphi_process shell;
     int out = job->output ? open(job->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : APHI_PROCESS_NULL;
-    if ((job->output && out < 0) ||
-        (job->includes && asprintf(&includes, "CPATH=%s%s%s", job->includes, old && *old ? ":" : "", old ? old : "") < 0))
+    if (job->output && out < 0)
+        return false;
+    if (job->includes && asprintf(&includes, "CPATH=%s%s%s", job->includes, old && *old ? ":" : "", old ? old : "") < 0)
         return false;
     bool started = aphi_process_start(&shell, &(aphi_process_options){.command = job->command, .variable = includes,
                                                                       .in = APHI_PROCESS_NULL, .out = out, .err = out,

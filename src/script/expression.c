@@ -89,23 +89,12 @@ bool aphi_labelled_latest(const aphi_labelled *l, size_t i, int64_t *label, aph_
     return true;
 }
 
-static const entry *find_entry(const aphi_labelled *l, int64_t label)
+const aph_value *aphi_labelled_find(const aphi_labelled *l, int64_t label)
 {
     for (uint64_t n = l->bucket[(uint64_t)label & l->mask]; is_kept(l, n); n = l->ring[n & l->mask].before)
         if (l->ring[n & l->mask].label == label)
-            return &l->ring[n & l->mask];
+            return &l->ring[n & l->mask].message;
     return NULL;
-}
-
-bool aphi_labelled_has(const aphi_labelled *l, int64_t label)
-{
-    return find_entry(l, label) != NULL;
-}
-
-aph_value aphi_labelled_get(const aphi_labelled *l, int64_t label)
-{
-    const entry *e = find_entry(l, label);
-    return e ? e->message : APH_NIL;
 }
 
 /* ---- paths ------------------------------------------------------------------------------------------------------- */
@@ -152,10 +141,7 @@ static bool find_path(aph_value v, aph_value path, size_t at, aph_value *found)
     return (item || (aph_kind_of(v) == APH_OBJECT && aph_has(v, part))) && find_path(item, path, at + 1, found);
 }
 
-bool aphi_path_find(aph_value message, aph_value path, aph_value *found)
-{
-    return find_path(message, path, 0, found);
-}
+bool aphi_path_find(aph_value message, aph_value path, aph_value *found) { return find_path(message, path, 0, found); }
 
 /* ---- holes ------------------------------------------------------------------------------------------------------- */
 
@@ -203,10 +189,10 @@ static aph_value fill_hole(aph_value hole, const aphi_labelled *seen, const aph_
 {
     aph_value parts = aph_field(hole, "$"), path = aph_at(parts, 1), found;
     int64_t label = aph_int_of(aph_at(parts, 0));
-    const entry *e = find_entry(seen, label);
+    const aph_value *message = aphi_labelled_find(seen, label);
     bool answers = label % 2 == 0;
 
-    if (!(e && aphi_path_find(e->message, path, &found)) && !find_elsewhere(seen, label, answers, path, &found) &&
+    if (!(message && aphi_path_find(*message, path, &found)) && !find_elsewhere(seen, label, answers, path, &found) &&
         !find_elsewhere(seen, label, !answers, path, &found))
         return APH_NIL;
     const aph_function *f = function_named(functions, aph_at(parts, 2));

@@ -37,7 +37,7 @@ static aph_decoded next(const aph_codec *codec, reading *r, const uint8_t *data,
 static void encode_again(const aph_codec *codec, aph_value message)
 {
     aphi_buffer out = {0};
-    if (aphi_encode(codec, APH_TO_SERVER, message, &out)) {
+    if (aphi_encode_at(codec, NULL, APH_TO_SERVER, message, &out)) {
         aph_wire w = {.bytes = (const unsigned char *)out.data, .count = out.n};
         assert(aph_decode(codec, &w) == APH_DECODED && w.used == out.n && w.message == message);
     } else {

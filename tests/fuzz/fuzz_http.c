@@ -34,7 +34,7 @@ static aph_decoded next(reading *r, const uint8_t *data, size_t size, size_t chu
 static void print_again(const aph_wire *read)
 {
     aphi_buffer out = {0};
-    bool printed = aphi_encode(&aphi_http_codec, read->side, read->message, &out);
+    bool printed = aphi_encode_at(&aphi_http_codec, NULL, read->side, read->message, &out);
     assert(printed || read->used > 32768); /* printed lines are slightly longer, and may exceed the limit */
     if (printed) {
         aph_wire w = {.side = read->side, .asked = read->asked, .bytes = (const unsigned char *)out.data,

@@ -164,8 +164,8 @@ static void check_hole(const aphi_labelled *seen, int64_t label, aph_value path,
     aph_value v = aphi_expression_fill(aph_hole(label, path, "id"), seen, NULL), message;
     int64_t other;
     bool any = false, allowed = false;
-    if (aphi_labelled_has(seen, label)) {
-        message = aphi_labelled_get(seen, label);
+    if (aphi_labelled_find(seen, label)) {
+        message = *aphi_labelled_find(seen, label);
         allowed = allows(message, path, 0, true, v, &any);
         of[0] += any;
         if (!any)

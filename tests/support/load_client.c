@@ -176,7 +176,7 @@ static void send_request(session *t, unsigned i)
         aph_value message = t->load_client->request(t->load_client);
         t->load_client->made++;
         record_event(t, i, "send", message);
-        bool encoded = aphi_encode(t->load_client->model->codec, APH_TO_SERVER, message, &l->out);
+        bool encoded = aphi_encode_at(t->load_client->model->codec, NULL, APH_TO_SERVER, message, &l->out);
         assert(encoded);
         (void)encoded;
         l->in_flight++;

@@ -96,7 +96,7 @@ static char *encoded(const aph_codec *codec, aph_value message, size_t *n)
 {
     aphi_buffer out = {0};
     aphi_buffer_str(&out, "before");
-    bool ok = aphi_encode(codec, APH_FROM_SERVER, message, &out);
+    bool ok = aphi_encode_at(codec, NULL, APH_FROM_SERVER, message, &out);
     assert_memory_equal(out.data, "before", 6);
     if (!ok)
         assert_int_equal(out.n, 6);

@@ -173,7 +173,7 @@ static void test_the_last_ones_are_remembered(void **unused)
     int64_t label;
     aph_value message;
     assert_false(aphi_labelled_latest(seen, 0, &label, &message));
-    assert_ptr_equal(aphi_labelled_get(seen, 1), APH_NIL);
+    assert_ptr_equal(aphi_labelled_find(seen, 1), NULL);
     for (int64_t i = 1; i <= N; i++) {
         aphi_labelled_add(seen, i * 7 % N * 3, aph_strf("message number %d", (int)i));
         aph_collect();
@@ -183,14 +183,14 @@ static void test_the_last_ones_are_remembered(void **unused)
         assert_true(aphi_labelled_latest(seen, i, &label, &message));
         assert_int_equal(label, number * 7 % N * 3);
         assert_ptr_equal(message, aph_strf("message number %d", (int)number));
-        assert_ptr_equal(aphi_labelled_get(seen, label), message);
-        assert_true(aphi_labelled_has(seen, label));
+        assert_non_null(aphi_labelled_find(seen, label));
+        assert_ptr_equal(*aphi_labelled_find(seen, label), message);
     }
     assert_false(aphi_labelled_latest(seen, 128, &label, &message));
-    assert_false(aphi_labelled_has(seen, 21)); /* the first */
+    assert_null(aphi_labelled_find(seen, 21)); /* the first */
     aphi_labelled_add(seen, 300, aph_int(1));
     aphi_labelled_add(seen, 300, aph_int(2));
-    assert_ptr_equal(aphi_labelled_get(seen, 300), aph_int(2));
+    assert_ptr_equal(*aphi_labelled_find(seen, 300), aph_int(2));
     aphi_labelled_close(seen);
 }
 
