@@ -4,6 +4,7 @@
 #ifndef APHI_SHRINK_SHRINK_INTERNAL_H
 #define APHI_SHRINK_SHRINK_INTERNAL_H
 
+#include "base/intern.h"
 #include "shrink/shrink.h"
 
 /* The accepted probability of missing a failing candidate: with fewer actions, and with simpler ones. */
@@ -11,11 +12,6 @@
 #define APHI_MISSED_SIMPLER 0.15
 
 enum { APHI_TRIES_MAX = 20 }; /* runs of a candidate before it counts as passing */
-
-typedef struct aphi_shrink_passed {
-    uint64_t key;  /* of the candidate; 0: free */
-    unsigned runs; /* passing runs */
-} aphi_shrink_passed;
 
 typedef struct aphi_shrink_runner {
     const aphi_shrink_options *options;
@@ -34,8 +30,9 @@ typedef struct aphi_shrink_runner {
     bool stopped;         /* by a run */
     bool over;            /* stopped, or the budget is used up */
     size_t actions_taken; /* by the latest failing run; 0: unknown */
-    aphi_shrink_passed *table;
-    size_t table_size, table_count;
+    aphi_intern candidates; /* by key */
+    unsigned *passed;       /* by number of a candidate: passing runs */
+    size_t passed_capacity;
 } aphi_shrink_runner;
 
 /* ---- shrink_runner.c: runs of candidates, and the best script so far --------------------------------------------- */

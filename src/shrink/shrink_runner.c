@@ -46,7 +46,8 @@ void aphi_shrink_runner_deinit(aphi_shrink_runner *s)
     aph_root_remove(mark_scripts, s);
     aphi_script_free(&s->candidate);
     aphi_script_free(&s->reliable);
-    free(s->table);
+    aphi_intern_free(&s->candidates);
+    free(s->passed);
 }
 
 void aphi_shrink_runner_report(aphi_shrink_runner *s, const char *format, ...)
@@ -81,36 +82,18 @@ uint64_t aphi_shrink_runner_key(const aphi_script *script, uint64_t salt)
         hash = mix_hash(hash, a->wait);
         hash = mix_hash(hash, (uint64_t)a->waits_for);
     }
-    return hash ? hash : 1;
+    return hash;
 }
 
-static aphi_shrink_passed *slot_of(aphi_shrink_passed *table, size_t size, uint64_t key)
+/* The number of passing runs of a candidate, valid until the next call. */
+static unsigned *passed_runs(aphi_shrink_runner *s, uint64_t key)
 {
-    size_t i = (size_t)key & (size - 1);
-    while (table[i].key && table[i].key != key)
-        i = (i + 1) & (size - 1);
-    return &table[i];
-}
-
-static aphi_shrink_passed *find_candidate(aphi_shrink_runner *s, uint64_t key)
-{
-    if (2 * (s->table_count + 1) > s->table_size) {
-        size_t size = s->table_size ? 2 * s->table_size : 256;
-        aphi_shrink_passed *larger = aphi_alloc_zero(size * sizeof *larger);
-        for (size_t i = 0; i < s->table_size; i++) {
-            if (s->table[i].key)
-                *slot_of(larger, size, s->table[i].key) = s->table[i];
-        }
-        free(s->table);
-        s->table = larger;
-        s->table_size = size;
-    }
-    aphi_shrink_passed *t = slot_of(s->table, s->table_size, key);
-    if (!t->key) {
-        t->key = key;
-        s->table_count++;
-    }
-    return t;
+    size_t known = s->candidates.count;
+    uint32_t i = aphi_intern_number(&s->candidates, &key, sizeof key);
+    APHI_RESERVE(s->passed, s->passed_capacity, s->candidates.count);
+    if (i == known)
+        s->passed[i] = 0;
+    return &s->passed[i];
 }
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
@@ -191,7 +174,7 @@ void aphi_shrink_runner_measure(aphi_shrink_runner *s)
 
 /* A candidate must fail twice: of many candidates that fail rarely, some fail by chance, and each that is accepted
  * would lower the rate. Best itself would fail again with a probability of 0.98. */
-static bool fails_again(aphi_shrink_runner *s, aphi_shrink_passed *t)
+static bool fails_again(aphi_shrink_runner *s, unsigned *passed)
 {
     if (s->is_slow && is_certain(s))
         return true;
@@ -199,7 +182,7 @@ static bool fails_again(aphi_shrink_runner *s, aphi_shrink_passed *t)
     for (unsigned i = 0; i < runs && !s->over; i++) {
         if (aphi_shrink_runner_run(s, &s->candidate))
             return true;
-        t->runs++;
+        ++*passed;
     }
     return false;
 }
@@ -219,17 +202,17 @@ bool aphi_shrink_runner_fails_within(aphi_shrink_runner *s, unsigned runs)
     uint64_t key = aphi_shrink_runner_key(&s->candidate, 0);
     if (s->candidate.count == 0 || key == aphi_shrink_runner_key(&s->best, 0))
         return false;
-    aphi_shrink_passed *t = find_candidate(s, key);
-    while (!s->over && !s->must_fall_back && t->runs < runs) {
+    unsigned *passed = passed_runs(s, key);
+    while (!s->over && !s->must_fall_back && *passed < runs) {
         if (aphi_shrink_runner_run(s, &s->candidate)) {
-            if (!fails_again(s, t))
+            if (!fails_again(s, passed))
                 continue;
             aphi_shrink_runner_accept(s);
             if (!is_certain(s))
                 aphi_shrink_runner_check(s);
             return true;
         }
-        t->runs++;
+        ++*passed;
         if (++s->passed_since_check >= CHECK_EVERY)
             aphi_shrink_runner_check(s);
     }
@@ -238,7 +221,7 @@ bool aphi_shrink_runner_fails_within(aphi_shrink_runner *s, unsigned runs)
 
 unsigned aphi_shrink_runner_passed(aphi_shrink_runner *s)
 {
-    return find_candidate(s, aphi_shrink_runner_key(&s->candidate, 0))->runs;
+    return *passed_runs(s, aphi_shrink_runner_key(&s->candidate, 0));
 }
 
 bool aphi_shrink_runner_fails(aphi_shrink_runner *s)
@@ -262,7 +245,7 @@ bool aphi_shrink_runner_fails_simpler(aphi_shrink_runner *s, const char *step)
 bool aphi_shrink_runner_fails_as_often(aphi_shrink_runner *s, const char *step)
 {
     uint64_t key = aphi_shrink_runner_key(&s->candidate, 0x0f7e);
-    if (s->over || s->must_fall_back || find_candidate(s, key)->runs > 0 ||
+    if (s->over || s->must_fall_back || *passed_runs(s, key) > 0 ||
         aphi_shrink_runner_key(&s->candidate, 0) == aphi_shrink_runner_key(&s->best, 0))
         return false;
     bool certain = is_certain(s);
@@ -275,7 +258,7 @@ bool aphi_shrink_runner_fails_as_often(aphi_shrink_runner *s, const char *step)
     if (s->over)
         return false;
     if (failed < enough) {
-        find_candidate(s, key)->runs = ran;
+        *passed_runs(s, key) = ran;
         return false;
     }
     aphi_shrink_runner_accept(s);
@@ -289,7 +272,7 @@ bool aphi_shrink_runner_fall_back(aphi_shrink_runner *s)
         return false;
     s->must_fall_back = s->rate_dropped = false;
     s->fallbacks++;
-    find_candidate(s, aphi_shrink_runner_key(&s->best, 0))->runs = 2 * APHI_TRIES_MAX; /* it is not tried again */
+    *passed_runs(s, aphi_shrink_runner_key(&s->best, 0)) = 2 * APHI_TRIES_MAX; /* it is not tried again */
     copy_script(&s->best, &s->reliable);
     s->failed = s->ran = 2;
     aphi_shrink_runner_report(s, "fell back: the last script did not always fail");

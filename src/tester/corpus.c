@@ -18,8 +18,6 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 
-static const char *folder_or_default(const char *folder) { return folder && *folder ? folder : ".antiphon"; }
-
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
 /* The name of a model in a file name: other characters than letters and digits become '_'. */
@@ -78,7 +76,6 @@ bool aphi_corpus_save(const char *folder, const aphi_script *s, char *path, size
 {
     char name[64];
     size_t n;
-    folder = folder_or_default(folder);
     if (!make_folder(folder, error, error_size))
         return false;
     make_file_name(s->model, name, sizeof name);
@@ -121,7 +118,6 @@ static int compare_entries(const void *a, const void *b)
 bool aphi_corpus_list(const char *folder, const char *model, aphi_corpus *kept, char *error, size_t error_size)
 {
     *kept = (aphi_corpus){0};
-    folder = folder_or_default(folder);
     DIR *all = opendir(folder);
     if (!all && errno == ENOENT)
         return true;
@@ -135,9 +131,7 @@ bool aphi_corpus_list(const char *folder, const char *model, aphi_corpus *kept, 
     size_t count = 0, capacity = 0;
     for (struct dirent *d; (d = readdir(all));) {
         struct stat about;
-        if (!is_of_model(d->d_name, name) || fstatat(dirfd(all), d->d_name, &about, 0) != 0)
-            continue;
-        if (!S_ISREG(about.st_mode))
+        if (!is_of_model(d->d_name, name) || fstatat(dirfd(all), d->d_name, &about, 0) != 0 || !S_ISREG(about.st_mode))
             continue;
         aphi_buffer path = {0};
         aphi_buffer_format(&path, "%s/%s", folder, d->d_name);

@@ -49,10 +49,7 @@ size_t aphi_live_feed_waiting(const aphi_live_feed *w) { return (size_t)(w->tail
 uint64_t aphi_live_feed_last(const aphi_live_feed *w) { return w->head ? w->head - 1 : 0; }
 aphi_partitions *aphi_live_feed_partitions(aphi_live_feed *w) { return w->partitions; }
 
-static slot *slot_at(const aphi_live_feed *w, uint64_t number)
-{
-    return &w->slots[number & (w->size - 1)];
-}
+static slot *slot_at(const aphi_live_feed *w, uint64_t number) { return &w->slots[number & (w->size - 1)]; }
 
 static void mark_slots(void *context)
 {

@@ -157,10 +157,18 @@ static void run_turn(aphi_run_state *r)
 static void mark_run(void *context)
 {
     const aphi_run_state *r = context;
+    const aphi_sending *s = &r->sending;
     aphi_outstanding_mark(&r->outstanding);
     aphi_run_log_mark(&r->log);
-    aphi_run_mark_sending(r);
-    aphi_run_mark_calls(r);
+    for (size_t i = 0; i < s->deferred_count; i++) {
+        aph_mark(s->deferred[i].action.send);
+        aph_mark(s->deferred[i].part);
+    }
+    aph_mark(s->state);
+    if (s->has_next)
+        aph_mark(s->next.send);
+    for (size_t i = 0; i < r->calls.held_count; i++)
+        aph_mark(r->calls.held[i].response);
     aph_mark(r->judging.branches);
     aph_mark(r->result.kinds);
     if (r->options && r->options->script)

@@ -8,26 +8,14 @@
 
 #include <string.h>
 
-void aphi_run_open_calls(aphi_run_state *r)
-{
-    r->calls.choice = aphi_choice_seed(r->options->seed);
-}
-
-void aphi_run_mark_calls(const aphi_run_state *r)
-{
-    for (size_t i = 0; i < r->calls.held_count; i++)
-        aph_mark(r->calls.held[i].response);
-}
+void aphi_run_open_calls(aphi_run_state *r) { r->calls.choice = aphi_choice_seed(r->options->seed); }
 
 int64_t aphi_run_call_name(const aphi_run_state *r, int64_t connection)
 {
     return r->model->calls_apart ? r->calls.current : connection;
 }
 
-void aphi_run_begin_call(aphi_run_state *r)
-{
-    r->calls.current = APH_ACCEPTED + (int64_t)r->calls.count;
-}
+void aphi_run_begin_call(aphi_run_state *r) { r->calls.current = APH_ACCEPTED + (int64_t)r->calls.count; }
 
 static void answer_call(aphi_run_state *r, const aphi_held_call *call)
 {

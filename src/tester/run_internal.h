@@ -126,7 +126,6 @@ void aphi_run_note(aphi_run_state *r, aphi_run_event_kind kind, int64_t connecti
 
 bool aphi_run_open_generator(aphi_run_state *r);
 void aphi_run_close_generator(aphi_run_state *r);
-void aphi_run_mark_sending(const aphi_run_state *r);
 /* Performs every action that is due. */
 void aphi_run_send(aphi_run_state *r);
 /* Returns true if there are no more actions. */
@@ -147,7 +146,6 @@ void aphi_run_close_connection(aphi_run_state *r, int64_t connection);
 /* ---- run_calls.c ------------------------------------------------------------------------------------------------- */
 
 void aphi_run_open_calls(aphi_run_state *r);
-void aphi_run_mark_calls(const aphi_run_state *r);
 /* The number of a connection that the subject opened, in the trace. */
 int64_t aphi_run_call_name(const aphi_run_state *r, int64_t connection);
 /* Begins the next call, even if its bytes are not a message. */

@@ -44,18 +44,6 @@ void aphi_run_close_generator(aphi_run_state *r)
     r->sending = (aphi_sending){0};
 }
 
-void aphi_run_mark_sending(const aphi_run_state *r)
-{
-    const aphi_sending *s = &r->sending;
-    for (size_t i = 0; i < s->deferred_count; i++) {
-        aph_mark(s->deferred[i].action.send);
-        aph_mark(s->deferred[i].part);
-    }
-    aph_mark(s->state);
-    if (s->has_next)
-        aph_mark(s->next.send);
-}
-
 bool aphi_run_has_sent_all(const aphi_run_state *r)
 {
     return r->sending.is_over && !r->sending.has_next && !r->sending.deferred_count;
@@ -68,10 +56,7 @@ void aphi_run_stop_sending(aphi_run_state *r)
     r->sending.deferred_count = 0;
 }
 
-void aphi_run_send_after_idle(aphi_run_state *r)
-{
-    r->sending.since_idle = 0;
-}
+void aphi_run_send_after_idle(aphi_run_state *r) { r->sending.since_idle = 0; }
 
 /* ---- is an action due? ------------------------------------------------------------------------------------------- */
 

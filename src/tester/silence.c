@@ -12,15 +12,8 @@ enum {
     LOADED_IDLE = 16,         /* the same for the short time after which the connections are idle */
 };
 
-void aphi_silence_got_message(aphi_silence *s)
-{
-    s->got_message = true;
-}
-
-void aphi_silence_restart(aphi_silence *s)
-{
-    s->silent_ns = s->no_message_ns = 0;
-}
+void aphi_silence_got_message(aphi_silence *s) { s->got_message = true; }
+void aphi_silence_restart(aphi_silence *s) { s->silent_ns = s->no_message_ns = 0; }
 
 void aphi_silence_count(aphi_silence *s, int64_t now, int64_t passed_ns, bool arrived, bool bytes, bool outstanding)
 {
