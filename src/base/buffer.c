@@ -68,20 +68,45 @@ void aphi_buffer_int(aphi_buffer *b, int64_t i)
     b->n += aphi_decimal(b->data + b->n, i);
 }
 
-/* Length of the UTF-8 sequence at s, or 0 if it is invalid. */
-static size_t utf8_length(const unsigned char *s, size_t n)
+size_t aphi_utf8_next(const char *bytes, size_t n, uint32_t *point)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t length = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
-    if (length < 2 || length > n)
-        return length == 1;
-    uint32_t code = s[0] & (0x7fu >> length);
-    for (size_t i = 1; i < length; i++) {
-        if (s[i] >> 6 != 2)
-            return 0;
-        code = code << 6 | (s[i] & 63);
+    unsigned char first = (unsigned char)bytes[0];
+    if (first < 0x80) {
+        *point = first;
+        return 1;
     }
-    return code >= least[length] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? length : 0;
+    size_t length = first >= 0xf8 ? 0 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 0;
+    *point = APHI_UTF8_INVALID;
+    if (!length || length > n)
+        return 1;
+    uint32_t p = first & (0xffu >> (length + 1));
+    for (size_t i = 1; i < length; i++) {
+        if (((unsigned char)bytes[i] & 0xc0) != 0x80)
+            return 1;
+        p = p << 6 | ((unsigned char)bytes[i] & 0x3f);
+    }
+    if (p < least[length] || p > 0x10ffff || (p >= 0xd800 && p <= 0xdfff))
+        return 1;
+    *point = p;
+    return length;
+}
+
+void aphi_utf8_add(aphi_buffer *out, uint32_t p)
+{
+    if (p < 0x80) {
+        aphi_buffer_byte(out, (char)p);
+        return;
+    }
+    int more = p < 0x800 ? 1 : p < 0x10000 ? 2 : 3;
+    aphi_buffer_byte(out, (char)((0xff00u >> (more + 1) & 0xff) | p >> 6 * more));
+    while (more--)
+        aphi_buffer_byte(out, (char)(0x80 | (p >> 6 * more & 0x3f)));
+}
+
+int aphi_hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
 }
 
 void aphi_buffer_json_string(aphi_buffer *b, const char *bytes, size_t n)
@@ -89,10 +114,11 @@ void aphi_buffer_json_string(aphi_buffer *b, const char *bytes, size_t n)
     static const char named[] = "\b\f\n\r\t\"\\", names[] = "bfnrt\"\\";
     const unsigned char *s = (const unsigned char *)bytes;
     aphi_buffer_byte(b, '"');
-    for (size_t i = 0, length; i < n; i += length ? length : 1) {
-        length = utf8_length(s + i, n - i);
+    for (size_t i = 0, length; i < n; i += length) {
+        uint32_t point = s[i];
+        length = point < 0x80 ? 1 : aphi_utf8_next(bytes + i, n - i, &point);
         const char *special = s[i] ? strchr(named, s[i]) : NULL;
-        if (!length)
+        if (point == APHI_UTF8_INVALID)
             aphi_buffer_format(b, "\\udc%02x", s[i]);
         else if (special)
             aphi_buffer_format(b, "\\%c", names[special - named]);

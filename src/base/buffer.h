@@ -36,6 +36,15 @@ bool aphi_buffer_save(const aphi_buffer *b, const char *path);
 char *aphi_buffer_text(aphi_buffer *b);
 void aphi_buffer_free(aphi_buffer *b);
 
+#define APHI_UTF8_INVALID UINT32_MAX
+
+/* Decodes the first code point of n > 0 bytes and returns its length in bytes. A byte that is not valid UTF-8 (overlong
+ * forms and surrogates are not) is decoded alone, as APHI_UTF8_INVALID. */
+size_t aphi_utf8_next(const char *bytes, size_t n, uint32_t *point);
+void aphi_utf8_add(aphi_buffer *out, uint32_t point);
+/* The value of a hexadecimal digit; -1 if it is not one. */
+int aphi_hex_digit(char c);
+
 /* Writes i in decimal, without a NUL. Returns the number of characters. Keys and trace lines are full of integers:
  * printf would take ten times as long. */
 #define APHI_DECIMAL_MAX 20

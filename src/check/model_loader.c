@@ -336,21 +336,14 @@ static void add_argument(compilation *c, int *argc, const char *word)
     c->argv[*argc] = NULL;
 }
 
-/* Runs the compiler with the stderr of this process, and with its stdout in *out if out is not NULL. Returns its exit
- * status, or -1 if it could not be run or was killed. */
-static int run_compiler(compilation *c, aphi_buffer *out)
+/* Runs the compiler with our stderr. Appends its stdout to *out unless that is NULL. */
+static bool run_compiler(compilation *c, aphi_buffer *out, aph_load_error *error)
 {
-    return aphi_process_run(&(aphi_process_options){.argv = c->argv}, out);
-}
-
-static bool check_status(compilation *c, int status, aph_load_error *error)
-{
-    if (status == 0)
-        return true;
+    int status = aphi_process_run(&(aphi_process_options){.argv = c->argv}, out);
     if (status < 0 || status == 127)
         return fail(error, APH_LOAD_SETUP, "cannot run the C compiler '%s'%s%s; set CC to another", c->argv[0],
                     status < 0 && errno ? ": " : "", status < 0 && errno ? strerror(errno) : "");
-    return fail(error, APH_LOAD_COMPILE, "%s does not compile", c->source);
+    return status == 0 || fail(error, APH_LOAD_COMPILE, "%s does not compile", c->source);
 }
 
 /* The name of the library in the cache. */
@@ -361,7 +354,7 @@ static bool cache_key(compilation *c, uint64_t *key, aph_load_error *error)
     add_argument(c, &argc, "-w"); /* warnings come with the compilation */
     add_argument(c, &argc, "-E");
     add_argument(c, &argc, c->source);
-    bool ok = check_status(c, run_compiler(c, &text), error);
+    bool ok = run_compiler(c, &text, error);
     for (int i = 0; ok && i < c->argc; i++)
         aphi_buffer_add(&text, c->argv[i], strlen(c->argv[i]) + 1);
     aphi_buffer_format(&text, "%d", APH_MODEL_VERSION);
@@ -393,7 +386,7 @@ static bool compile_library(compilation *c, const char *directory, const char *t
         add_argument(c, &argc, "-o");
         add_argument(c, &argc, temporary.data);
         add_argument(c, &argc, c->source);
-        ok = check_status(c, run_compiler(c, NULL), error);
+        ok = run_compiler(c, NULL, error);
         if (ok) {
             sync_file(temporary.data); /* a power cut must not leave the name without the content */
             ok = rename(temporary.data, target) == 0 ||

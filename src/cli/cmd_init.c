@@ -57,19 +57,12 @@ static char *path_of(aphi_buffer *out, const struct template *t, const char *nam
     return aphi_buffer_text(out);
 }
 
-static bool write_file(const char *path, const aphi_buffer *text)
-{
-    FILE *file = fopen(path, "wxe");
-    bool fine = file && fwrite(text->data, 1, text->n, file) == text->n;
-    return (!file || !fclose(file)) && fine;
-}
-
 static bool write_template(const struct template *t, const char *name)
 {
     aphi_buffer where = {0}, text = {0};
     const char *path = path_of(&where, t, name);
     expand(&text, (const char *)t->text, t->n, name);
-    bool fine = write_file(path, &text);
+    bool fine = aphi_buffer_save(&text, path);
     if (!fine)
         aphi_complain("%s cannot be written: %s", path, strerror(errno));
     aphi_buffer_free(&where);

@@ -54,28 +54,14 @@ static _Noreturn void go_on(const char *name, int code)
     aphi_exit_guard_exit(code);
 }
 
-#define REFUSAL(name) "a call of " name ", which ends the program: a step must return"
+#define REFUSE(name) \
+    void name(int code) \
+    { \
+        refuse("a call of " #name ", which ends the program: a step must return"); \
+        go_on(#name, code); \
+    }
 
-void exit(int code)
-{
-    refuse(REFUSAL("exit"));
-    go_on("exit", code);
-}
-
-void quick_exit(int code)
-{
-    refuse(REFUSAL("quick_exit"));
-    go_on("quick_exit", code);
-}
-
-void _exit(int code)
-{
-    refuse(REFUSAL("_exit"));
-    go_on("_exit", code);
-}
-
-void _Exit(int code)
-{
-    refuse(REFUSAL("_Exit"));
-    go_on("_Exit", code);
-}
+REFUSE(exit)
+REFUSE(quick_exit)
+REFUSE(_exit)
+REFUSE(_Exit)

@@ -9,6 +9,8 @@
  * Not done:   the codec of the HTTP model: it rejects malformed messages, which a proxy must forward. */
 #include "fault/http_framing.h"
 
+#include "base/buffer.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -75,22 +77,14 @@ static size_t next_line(aphi_http_framing *s, const char *bytes, size_t n, bool 
     return size > LINE_MAX_BYTES ? 0 : size;
 }
 
-static int digit_of(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Parses the hexadecimal number at the start of the line. */
 static bool parse_chunk_size(const char *line, size_t n, uint64_t *size)
 {
     size_t i = 0;
-    for (*size = 0; i < n && digit_of(line[i]) >= 0; i++) {
+    for (*size = 0; i < n && aphi_hex_digit(line[i]) >= 0; i++) {
         if (i >= 15)
             return false;
-        *size = *size * 16 + (uint64_t)digit_of(line[i]);
+        *size = *size * 16 + (uint64_t)aphi_hex_digit(line[i]);
     }
     return i > 0 && i < n && (is_blank(line[i]) || line[i] == ';');
 }

@@ -162,11 +162,6 @@ static size_t find_response(builder *t, int64_t connection)
     return SIZE_MAX;
 }
 
-static void store_sent(builder *t, int64_t to, aph_value message)
-{
-    APHI_PUSH(t->sent_messages, t->sent_count, t->sent_capacity, (sent_message){to, message, t->now});
-}
-
 /* The observed message must equal one that was sent before. */
 static void require_sent(builder *t, size_t event)
 {
@@ -188,7 +183,8 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
     case APH_EVENT_SEND:
         due = find_response(t, event->to);
         if (t->history->lossy)
-            store_sent(t, event->to, event->value);
+            APHI_PUSH(t->sent_messages, t->sent_count, t->sent_capacity,
+                      (sent_message){event->to, event->value, t->now});
         require(t, aph_eq(event->value, due == SIZE_MAX ? event->value : t->history->events[due].message));
         return true;
     case APH_EVENT_CHOOSE:

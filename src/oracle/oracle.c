@@ -4,7 +4,7 @@
  *
  * Idea:       append each observation to the window, let the search (search.c) walk over it, and trim the window now
  *             and then (window_trim.c). */
-#include "oracle/search.h"
+#include "oracle/pending.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -283,17 +283,12 @@ static void remove_request(aph_oracle *o, int64_t connection, uint32_t index)
         }
 }
 
-static void free_slot_of(aph_oracle *o, uint32_t slot)
-{
-    o->used[slot / 64] &= ~((uint64_t)1 << (slot % 64));
-}
-
 static uint32_t allocate_slot(aph_oracle *o)
 {
     for (size_t i = 0; i < o->words; i++)
         if (~o->used[i]) {
             uint32_t slot = (uint32_t)(i * 64) + (uint32_t)__builtin_ctzll(~o->used[i]);
-            o->used[i] |= (uint64_t)1 << (slot % 64);
+            aphi_set_bit(o->used, slot);
             return slot;
         }
     aphi_search_widen(o, o->words * 2);
@@ -414,7 +409,7 @@ static uint32_t add_delivery(aph_oracle *o, int64_t connection, aph_value messag
                                    .delivery = true,
                                    .quiet = quiet,
                                    .end_at = o->event_base + o->event_count};
-    free_slot_of(o, o->ops[index].slot);
+    aphi_clear_bit(o->used, o->ops[index].slot);
     return index;
 }
 
@@ -460,7 +455,7 @@ aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value mes
             return reject_answer(o, connection, "the response differs from the one known in advance");
         o->known_answers -= a->future == APH_FUTURE_ANSWER;
         a->end_at = o->event_base + o->event_count;
-        free_slot_of(o, a->slot);
+        aphi_clear_bit(o->used, a->slot);
     } else if (o->env.lossy || connection >= APH_ACCEPTED) {
         index = add_delivery(o, connection, message, false);
     }

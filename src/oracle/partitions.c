@@ -94,8 +94,7 @@ aphi_partitions *aphi_partitions_open(const aph_model *model, const aph_oracle_o
     if (p->split) {
         aph_oracle_close(first);
     } else {
-        APHI_RESERVE(p->partitions, p->capacity, 1);
-        p->partitions[p->count++] = (aphi_partition){.oracle = first};
+        APHI_PUSH(p->partitions, p->count, p->capacity, (aphi_partition){.oracle = first});
     }
     return p;
 }
@@ -238,13 +237,6 @@ static connection_state *get_connection(aphi_partitions *p, int64_t connection)
 
 /* ---- observations ------------------------------------------------------------------------------------------------ */
 
-static aph_verdict record_verdict(aphi_partitions *p, uint32_t partition, aph_verdict verdict)
-{
-    if (verdict != APH_PASS && p->rejecting == APHI_NONE)
-        p->rejecting = partition;
-    return p->rejecting == APHI_NONE ? APH_PASS : p->partitions[p->rejecting].oracle->verdict;
-}
-
 static bool accepts_events(const aphi_partitions *p, uint32_t partition)
 {
     return !p->tied && (p->rejecting == APHI_NONE || p->rejecting == partition);
@@ -253,6 +245,13 @@ static bool accepts_events(const aphi_partitions *p, uint32_t partition)
 static aph_verdict verdict_of(const aphi_partitions *p)
 {
     return p->rejecting == APHI_NONE ? APH_PASS : p->partitions[p->rejecting].oracle->verdict;
+}
+
+static aph_verdict record_verdict(aphi_partitions *p, uint32_t partition, aph_verdict verdict)
+{
+    if (verdict != APH_PASS && p->rejecting == APHI_NONE)
+        p->rejecting = partition;
+    return verdict_of(p);
 }
 
 aph_verdict aphi_partitions_sent(aphi_partitions *p, uint64_t line, int64_t connection, aph_value message,

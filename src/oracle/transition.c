@@ -300,12 +300,6 @@ static bool answer_choose(aphi_machine *m, const aph_event *event, aph_value *an
                                assume(m, aph_le(substitute_known(m, *answer), aph_int(event->high))));
 }
 
-static bool answer_send(aphi_machine *m, const aph_event *event)
-{
-    APHI_PUSH(m->sends, m->send_count, m->send_capacity, (sent){event->to, event->value});
-    return true;
-}
-
 static bool answer_recv(aphi_machine *m, aph_value *answer)
 {
     if (m->request_taken) {
@@ -344,7 +338,10 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
     *answer = APH_NIL;
     switch (event->kind) {
     case APH_EVENT_RECV: answered = answer_recv(m, answer); break;
-    case APH_EVENT_SEND: answered = answer_send(m, event); break;
+    case APH_EVENT_SEND:
+        APHI_PUSH(m->sends, m->send_count, m->send_capacity, (sent){event->to, event->value});
+        answered = true;
+        break;
     case APH_EVENT_CHOOSE: answered = answer_choose(m, event, answer); break;
     case APH_EVENT_DECIDE: answered = answer_decide(m, event, answer); break;
     case APH_EVENT_EITHER: answered = answer_either(m, event, answer); break;
@@ -546,9 +543,7 @@ static APHI_COLD void check_purity(aphi_machine *m, const key *k)
 {
     size_t count = m->result_count;
     uint64_t trace = m->trace;
-    aphi_successor *before = aphi_alloc((count + 1) * sizeof *before);
-    if (count)
-        memcpy(before, m->results, count * sizeof *before);
+    aphi_successor *before = aphi_copy(m->results, count * sizeof *before);
     run_all_paths(m, k);
     bool same = m->result_count == count && m->trace == trace;
     for (size_t i = 0; same && i < count; i++)
@@ -604,10 +599,8 @@ static void store_entry(aphi_machine *m, entry *e, const key *k, uint64_t hash)
     e->count = (uint32_t)m->result_count;
     if (m->result_count)
         e->one = m->results[0];
-    if (m->result_count > 1) {
-        e->many = aphi_alloc(m->result_count * sizeof *e->many);
-        memcpy(e->many, m->results, m->result_count * sizeof *e->many);
-    }
+    if (m->result_count > 1)
+        e->many = aphi_copy(m->results, m->result_count * sizeof *e->many);
 }
 
 static const aphi_successor *find_successors(aphi_machine *m, const key *k, size_t *n)
@@ -720,13 +713,14 @@ void aphi_outbox_ignore(aphi_core *core, int64_t connection)
     core->outbox = aph_set(core->outbox ? core->outbox : aph_object(), aph_int(connection), aph_bool(false));
 }
 
-static aph_value remove_message(aph_value outbox, int64_t connection, size_t place)
+void aphi_machine_discard(aphi_core *core, int64_t connection, size_t place)
 {
+    aph_value outbox = core->outbox;
     aph_value name = aph_int(connection), queue = aph_get(outbox, name), left = aph_slice(queue, 0, place);
     for (size_t i = place + 1; i < aph_count(queue); i++)
         left = aph_push(left, aph_at(queue, i));
     outbox = aph_count(left) ? aph_set(outbox, name, left) : aph_remove(outbox, name);
-    return aph_count(outbox) ? outbox : APH_NIL;
+    core->outbox = aph_count(outbox) ? outbox : APH_NIL;
 }
 
 static aph_value without_oldest(aph_value outbox, int64_t connection)
@@ -736,11 +730,6 @@ static aph_value without_oldest(aph_value outbox, int64_t connection)
         return aph_set(outbox, name, aph_slice(queue, 1, aph_count(queue) - 1));
     outbox = aph_remove(outbox, name);
     return aph_count(outbox) ? outbox : APH_NIL;
-}
-
-void aphi_machine_discard(aphi_core *core, int64_t connection, size_t place)
-{
-    core->outbox = remove_message(core->outbox, connection, place);
 }
 
 bool aphi_machine_match(aphi_machine *m, aphi_core *core, int64_t connection, aph_value seen)
@@ -800,8 +789,7 @@ const aphi_successor *aphi_machine_deliver(aphi_machine *m, const aphi_core *cor
         exactly |= aph_at(messages, i) == seen;
     if (exactly) {
         /* An exact match constrains no symbol: it allows all that the others allow. */
-        APHI_RESERVE(m->results, m->result_capacity, 1);
-        m->results[m->result_count++] = (aphi_successor){.core = *core};
+        APHI_PUSH(m->results, m->result_count, m->result_capacity, (aphi_successor){.core = *core});
     }
     for (size_t i = 0; !exactly && i < aph_count(messages); i++) {
         m->store = core->store;

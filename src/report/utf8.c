@@ -1,47 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * utf8.c - decoding, escaping, measuring and cutting of UTF-8 text. */
+ * utf8.c - escaping, measuring and cutting of UTF-8 text. */
 #include "report/utf8.h"
 
 #include <string.h>
 
 #define REPLACEMENT 0xfffd
-
-size_t aphi_utf8_next(const char *bytes, size_t n, uint32_t *point)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    unsigned char first = (unsigned char)bytes[0];
-    if (first < 0x80) {
-        *point = first;
-        return 1;
-    }
-    size_t length = first >= 0xf8 ? 0 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 0;
-    *point = APHI_UTF8_INVALID;
-    if (!length || length > n)
-        return 1;
-    uint32_t p = first & (0xffu >> (length + 1));
-    for (size_t i = 1; i < length; i++) {
-        if (((unsigned char)bytes[i] & 0xc0) != 0x80)
-            return 1;
-        p = p << 6 | ((unsigned char)bytes[i] & 0x3f);
-    }
-    if (p < least[length] || p > 0x10ffff || (p >= 0xd800 && p <= 0xdfff))
-        return 1;
-    *point = p;
-    return length;
-}
-
-void aphi_utf8_add(aphi_buffer *out, uint32_t p)
-{
-    if (p < 0x80) {
-        aphi_buffer_byte(out, (char)p);
-        return;
-    }
-    int more = p < 0x800 ? 1 : p < 0x10000 ? 2 : 3;
-    aphi_buffer_byte(out, (char)((0xff00u >> (more + 1) & 0xff) | p >> 6 * more));
-    while (more--)
-        aphi_buffer_byte(out, (char)(0x80 | (p >> 6 * more & 0x3f)));
-}
 
 size_t aphi_utf8_columns(const char *text)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * utf8.h - decoding, escaping, measuring and cutting of UTF-8 text.
+ * utf8.h - escaping, measuring and cutting of UTF-8 text.
  *
  * A column is a code point; wide and combining characters are too rare in histories to justify a table of widths. A
  * byte that is not UTF-8 counts as one column. */
@@ -12,12 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define APHI_UTF8_INVALID UINT32_MAX
-
-/* Decodes the first code point of n > 0 bytes and returns its length in bytes. A byte that is not valid UTF-8 (overlong
- * forms and surrogates are not) is decoded alone, as APHI_UTF8_INVALID. */
-size_t aphi_utf8_next(const char *bytes, size_t n, uint32_t *point);
-void aphi_utf8_add(aphi_buffer *out, uint32_t point);
 size_t aphi_utf8_columns(const char *text);
 /* The length in bytes of the first `columns` columns. */
 size_t aphi_utf8_head(const char *text, size_t columns);

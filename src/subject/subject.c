@@ -102,18 +102,15 @@ static bool is_group_of_subject(pid_t group)
 /* Is it a zombie child of ours outside of all groups of subjects? */
 static bool is_dead_stray(const char *pid)
 {
-    char path[64], text[512];
+    char path[64], state = 0;
+    int parent = 0, group = 0;
+    aphi_buffer text = {0};
     snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
-    FILE *stat = fopen(path, "re");
-    size_t n = stat ? fread(text, 1, sizeof text - 1, stat) : 0;
-    text[n] = 0;
-    if (stat)
-        fclose(stat);
-    const char *after = strrchr(text, ')'); /* the name before it may contain any character */
-    char state;
-    int parent, group;
-    return after && sscanf(after + 1, " %c %d %d", &state, &parent, &group) == 3 && state == 'Z' &&
-           parent == (int)getpid() && !is_group_of_subject(group);
+    aphi_buffer_load(&text, path, SIZE_MAX);
+    const char *after = strrchr(aphi_buffer_text(&text), ')'); /* the name before it may contain any character */
+    bool read = after && sscanf(after + 1, " %c %d %d", &state, &parent, &group) == 3;
+    aphi_buffer_free(&text);
+    return read && state == 'Z' && parent == (int)getpid() && !is_group_of_subject(group);
 }
 
 /* A daemon that ended before it was found has no environment, and so no mark, but is a zombie child of ours. */

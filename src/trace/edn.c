@@ -31,11 +31,6 @@ static bool fail_malformed(aphi_cursor *c, const char *where, const char *messag
     return aphi_cursor_fail(c, APHI_TRACE_MALFORMED, where, message);
 }
 
-static bool fail_here(aphi_cursor *c, const char *message)
-{
-    return *c->at == '\0' ? aphi_cursor_fail_nul(c) : fail_malformed(c, c->at, message);
-}
-
 /* Bytes by the tokens that they end. NUL ends all. */
 enum { BLANK = 1, DELIMITER = 2, IN_STRING = 4 };
 static const unsigned char classes[256] = {
@@ -167,39 +162,17 @@ static bool read_keyword(aphi_edn *e, aphi_cursor *c, aph_value *v)
     return true;
 }
 
-static int hex_digit(char byte)
-{
-    if (is_digit(byte))
-        return byte - '0';
-    if (byte >= 'a' && byte <= 'f')
-        return byte - 'a' + 10;
-    return byte >= 'A' && byte <= 'F' ? byte - 'A' + 10 : -1;
-}
-
 /* Four hexadecimal digits at p, or -1. */
 static int32_t read_hex4(const char *p)
 {
     int32_t code = 0;
     for (int i = 0; i < 4; i++) {
-        int digit = hex_digit(p[i]);
+        int digit = aphi_hex_digit(p[i]);
         if (digit < 0)
             return -1;
         code = code * 16 + digit;
     }
     return code;
-}
-
-static void add_utf8(aphi_buffer *b, uint32_t code)
-{
-    if (code < 0x80) {
-        aphi_buffer_byte(b, (char)code);
-        return;
-    }
-    int tail = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-    static const unsigned char heads[] = {0, 0xc0, 0xe0, 0xf0};
-    aphi_buffer_byte(b, (char)(heads[tail] | code >> (6 * tail)));
-    while (tail-- > 0)
-        aphi_buffer_byte(b, (char)(0x80 | (code >> (6 * tail) & 63)));
 }
 
 /* Decodes \uXXXX at p, a surrogate pair, or a byte written as \udcXX. Returns the number of bytes read, or 0. */
@@ -213,13 +186,13 @@ static size_t decode_unicode(aphi_buffer *b, const char *p)
         return 6;
     }
     if (code < 0xd800 || code > 0xdbff) {
-        add_utf8(b, (uint32_t)code);
+        aphi_utf8_add(b, (uint32_t)code);
         return 6;
     }
     int32_t low = p[6] == '\\' && p[7] == 'u' ? read_hex4(p + 8) : -1;
     if (low < 0xdc00 || low > 0xdfff)
         return 0;
-    add_utf8(b, 0x10000u + (((uint32_t)code - 0xd800) << 10) + ((uint32_t)low - 0xdc00));
+    aphi_utf8_add(b, 0x10000u + (((uint32_t)code - 0xd800) << 10) + ((uint32_t)low - 0xdc00));
     return 12;
 }
 
@@ -480,7 +453,8 @@ bool aphi_edn_members(aphi_cursor *c, const char *const *names, aphi_slice *slic
     if (!skip_tags(c))
         return false;
     if (*c->at != '{')
-        return fail_here(c, "expected an operation map such as {:process 0, :type :invoke, :f :read, :value nil}");
+        return aphi_cursor_fail_here(
+            c, "expected an operation map such as {:process 0, :type :invoke, :f :read, :value nil}");
     c->at++;
     for (;;) {
         if (!skip_blank(c, 0))

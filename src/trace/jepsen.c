@@ -30,14 +30,17 @@ typedef struct operation {
 
 /* ---- members ----------------------------------------------------------------------------------------------------- */
 
-static int build_member(aphi_trace *t, const operation *op, aphi_slice s, aph_value *v)
+static bool build_form(aphi_trace *t, const operation *op, aphi_slice s, aph_value *v, aphi_cursor *c)
 {
     *v = APH_NIL;
-    if (!s.at)
-        return 1;
-    aphi_cursor c = {.at = s.at, .end = op->end, .whole = true};
-    bool built = op->json ? aphi_json_build(&c, s, v) : aphi_edn_build(&t->edn, &c, v);
-    return built ? 1 : aphi_trace_fail_cursor(t, &c);
+    *c = (aphi_cursor){.at = s.at, .end = op->end, .whole = true};
+    return !s.at || (op->json ? aphi_json_build(c, s, v) : aphi_edn_build(&t->edn, c, v));
+}
+
+static int build_member(aphi_trace *t, const operation *op, aphi_slice s, aph_value *v)
+{
+    aphi_cursor c;
+    return build_form(t, op, s, v, &c) ? 1 : aphi_trace_fail_cursor(t, &c);
 }
 
 /* Without the colon or the quotes around it. */
@@ -58,13 +61,9 @@ static int shown_length(aphi_slice s)
 /* The reason of a failed operation; text that cannot be converted to a value is kept as a string. */
 static aph_value build_reason(aphi_trace *t, const operation *op)
 {
-    aphi_slice s = op->member[ERROR];
-    aph_value v = APH_NIL;
-    aphi_cursor c = {.at = s.at, .end = op->end, .whole = true};
-    if (!s.at)
-        return APH_NIL;
-    bool built = op->json ? aphi_json_build(&c, s, &v) : aphi_edn_build(&t->edn, &c, &v);
-    return built ? v : aph_bytes(s.at, s.n);
+    aph_value v;
+    aphi_cursor c;
+    return build_form(t, op, op->member[ERROR], &v, &c) ? v : aph_bytes(op->member[ERROR].at, op->member[ERROR].n);
 }
 
 /* The value, and the key if the value is a tuple of jepsen.independent. */
@@ -295,19 +294,23 @@ static int read_form(aphi_trace *t, aphi_observation *o, int (*read)(aphi_trace 
     }
 }
 
-static int read_edn(aphi_trace *t, aphi_cursor *c, aphi_observation *o)
+/* Reads the operation at c: a map of EDN or an object of JSON. */
+static int read_map(aphi_trace *t, aphi_cursor *c, bool json, aphi_observation *o)
 {
-    operation op = {.end = c->end};
-    int status = find_edn_operation(t, c);
-    if (status != 1)
-        return status;
+    operation op = {.end = c->end, .json = json};
     const char *from = c->at;
-    if (!aphi_edn_members(c, keys, op.member, KEYS))
+    if (!(json ? aphi_json_members : aphi_edn_members)(c, keys, op.member, KEYS))
         return -1;
     op.all = (aphi_slice){from, (size_t)(c->at - from)};
     aphi_source_advance(&t->source, from);
     o->line = t->source.line;
     return read_operation(t, &op, o);
+}
+
+static int read_edn(aphi_trace *t, aphi_cursor *c, aphi_observation *o)
+{
+    int status = find_edn_operation(t, c);
+    return status == 1 ? read_map(t, c, false, o) : status;
 }
 
 int aphi_read_edn(aphi_trace *t, aphi_observation *o)
@@ -317,24 +320,9 @@ int aphi_read_edn(aphi_trace *t, aphi_observation *o)
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-static int read_object(aphi_trace *t, aphi_cursor *c, aphi_observation *o)
-{
-    operation op = {.end = c->end, .json = true};
-    const char *from = c->at;
-    if (!aphi_json_members(c, keys, op.member, KEYS))
-        return -1;
-    op.all = (aphi_slice){from, (size_t)(c->at - from)};
-    aphi_source_advance(&t->source, from);
-    o->line = t->source.line;
-    return read_operation(t, &op, o);
-}
-
 static int fail_expected(aphi_cursor *c, const char *message)
 {
-    if (*c->at == '\0')
-        aphi_cursor_fail_nul(c);
-    else
-        aphi_cursor_fail(c, APHI_TRACE_MALFORMED, c->at, message);
+    aphi_cursor_fail_here(c, message);
     return -1;
 }
 
@@ -377,7 +365,7 @@ static int read_json(aphi_trace *t, aphi_cursor *c, aphi_observation *o)
     int status = t->bracket ? find_array_item(t, c) : find_json_operation(t, c);
     if (status != 1)
         return status;
-    status = read_object(t, c, o);
+    status = read_map(t, c, true, o);
     t->objects += status > 0;
     return status;
 }

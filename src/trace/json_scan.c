@@ -19,24 +19,17 @@ void aphi_json_blank(aphi_cursor *c)
         c->at++;
 }
 
-static bool fail_here(aphi_cursor *c, const char *message)
-{
-    if (*c->at == '\0')
-        return aphi_cursor_fail_nul(c);
-    return aphi_cursor_fail(c, APHI_TRACE_MALFORMED, c->at, message);
-}
-
 /* Moves from a backslash to the last byte of its escape. */
 static bool skip_escape(aphi_cursor *c)
 {
     c->at++;
     if (*c->at == '\0' || !strchr("\"\\/bfnrtu", *c->at))
-        return fail_here(c, "not an escape of JSON");
+        return aphi_cursor_fail_here(c, "not an escape of JSON");
     int digits_left = *c->at == 'u' ? 4 : 0;
     for (; digits_left > 0; digits_left--) {
         c->at++;
         if (*c->at == '\0' || !strchr("0123456789abcdefABCDEF", *c->at))
-            return fail_here(c, "\\u needs four hexadecimal digits");
+            return aphi_cursor_fail_here(c, "\\u needs four hexadecimal digits");
     }
     return true;
 }
@@ -50,7 +43,7 @@ static bool skip_string(aphi_cursor *c)
         if (*c->at == '"')
             break;
         if (*c->at != '\\')
-            return fail_here(c, "raw control character in a string; write it as an escape such as \\n");
+            return aphi_cursor_fail_here(c, "raw control character in a string; write it as an escape such as \\n");
         if (!skip_escape(c))
             return false;
     }
@@ -68,7 +61,7 @@ static bool skip_some_digits(aphi_cursor *c)
 {
     const char *from = c->at;
     skip_digits(c);
-    return c->at > from || fail_here(c, "expected a digit");
+    return c->at > from || aphi_cursor_fail_here(c, "expected a digit");
 }
 
 static bool skip_fraction(aphi_cursor *c)
@@ -96,9 +89,8 @@ static bool skip_number(aphi_cursor *c, bool integers)
     const char *first = c->at;
     if (!skip_some_digits(c))
         return false;
-    if (*first == '0' && c->at > first + 1) {
+    if (*first == '0' && c->at > first + 1)
         return aphi_cursor_fail(c, APHI_TRACE_MALFORMED, first, "a number must not begin with 0");
-    }
     aphi_slice whole = {from, (size_t)(c->at - from)};
     if (!skip_fraction(c))
         return false;
@@ -106,10 +98,9 @@ static bool skip_number(aphi_cursor *c, bool integers)
         return aphi_cursor_fail_nul(c);
     if (!integers)
         return true;
-    if (c->at > whole.at + whole.n) {
+    if (c->at > whole.at + whole.n)
         return aphi_cursor_fail(c, APHI_TRACE_FRACTION, from,
                                 "only integers can be used in a message; write the number as a string or scale it");
-    }
     int64_t i;
     if (aphi_slice_int(whole, &i) == APHI_TRACE_NONE)
         return true;
@@ -119,10 +110,9 @@ static bool skip_number(aphi_cursor *c, bool integers)
 
 static bool skip_word(aphi_cursor *c, const char *word)
 {
-    for (; *word; word++, c->at++) {
+    for (; *word; word++, c->at++)
         if (*c->at != *word)
-            return fail_here(c, "expected a JSON value");
-    }
+            return aphi_cursor_fail_here(c, "expected a JSON value");
     return true;
 }
 
@@ -138,7 +128,7 @@ static bool skip_array(aphi_cursor *c, bool integers, int depth)
             if (*c->at == ']')
                 break;
             if (*c->at != ',')
-                return fail_here(c, "expected a comma or ]");
+                return aphi_cursor_fail_here(c, "expected a comma or ]");
             c->at++;
             aphi_json_blank(c);
         }
@@ -152,32 +142,32 @@ static bool skip_key(aphi_cursor *c, aphi_slice *key)
 {
     const char *from = c->at;
     if (*c->at != '"')
-        return fail_here(c, "expected a key in double quotes");
+        return aphi_cursor_fail_here(c, "expected a key in double quotes");
     if (!skip_string(c))
         return false;
     *key = (aphi_slice){from, (size_t)(c->at - from)};
     aphi_json_blank(c);
     if (*c->at != ':')
-        return fail_here(c, "expected a colon after the key");
+        return aphi_cursor_fail_here(c, "expected a colon after the key");
     c->at++;
     aphi_json_blank(c);
     return true;
 }
 
-/* Moves from a value to the next key (*over is false) or behind the object. */
+/* Moves from a value to the next key (*at_end is false) or behind the object. */
 static bool skip_comma(aphi_cursor *c, bool *at_end)
 {
     aphi_json_blank(c);
     *at_end = *c->at == '}';
     if (!*at_end && *c->at != ',')
-        return fail_here(c, "expected a comma or }");
+        return aphi_cursor_fail_here(c, "expected a comma or }");
     c->at++;
     if (!*at_end)
         aphi_json_blank(c);
     return true;
 }
 
-/* Moves from { to the first key (*over is false) or behind the object. */
+/* Moves from { to the first key (*at_end is false) or behind the object. */
 static void skip_open(aphi_cursor *c, bool *at_end)
 {
     c->at++;
@@ -192,17 +182,16 @@ static bool skip_object(aphi_cursor *c, bool integers, int depth)
     bool at_end;
     aphi_slice key = {0};
     skip_open(c, &at_end);
-    while (!at_end) {
+    while (!at_end)
         if (!skip_key(c, &key) || !skip_value(c, integers, depth + 1) || !skip_comma(c, &at_end))
             return false;
-    }
     return true;
 }
 
 static bool skip_value(aphi_cursor *c, bool integers, int depth)
 {
     if (depth >= DEPTH_MAX)
-        return fail_here(c, "values are nested too deeply");
+        return aphi_cursor_fail_here(c, "values are nested too deeply");
     switch (*c->at) {
     case '"': return skip_string(c);
     case '{': return skip_object(c, integers, depth);
@@ -213,7 +202,7 @@ static bool skip_value(aphi_cursor *c, bool integers, int depth)
     case '-':
     case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
         return skip_number(c, integers);
-    default: return fail_here(c, "expected a JSON value");
+    default: return aphi_cursor_fail_here(c, "expected a JSON value");
     }
 }
 
@@ -238,7 +227,7 @@ static size_t find_key(aphi_slice key, const char *const *names, size_t count)
 bool aphi_json_members(aphi_cursor *c, const char *const *names, aphi_slice *slices, size_t count)
 {
     if (*c->at != '{')
-        return fail_here(c, "expected a JSON object");
+        return aphi_cursor_fail_here(c, "expected a JSON object");
     bool at_end;
     aphi_slice key = {0};
     skip_open(c, &at_end);

@@ -160,9 +160,8 @@ bool aphi_cursor_fail(aphi_cursor *c, aphi_trace_fault fault, const char *where,
 
 bool aphi_cursor_fail_nul(aphi_cursor *c)
 {
-    if (c->at < c->end) {
+    if (c->at < c->end)
         return aphi_cursor_fail(c, APHI_TRACE_NUL, c->at, "raw NUL byte; write it as \\u0000 in a string");
-    }
     if (!c->whole) {
         c->starved = true;
         return false;
@@ -170,12 +169,16 @@ bool aphi_cursor_fail_nul(aphi_cursor *c)
     return aphi_cursor_fail(c, APHI_TRACE_TRUNCATED, c->end, "the text ends inside a value");
 }
 
+bool aphi_cursor_fail_here(aphi_cursor *c, const char *message)
+{
+    return *c->at == '\0' ? aphi_cursor_fail_nul(c) : aphi_cursor_fail(c, APHI_TRACE_MALFORMED, c->at, message);
+}
+
 size_t aphi_slice_find(aphi_slice s, const char *const *names, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (aphi_slice_is(s, names[i]))
             return i;
-    }
     return count;
 }
 

@@ -68,6 +68,8 @@ typedef struct aphi_slice {
 bool aphi_cursor_fail(aphi_cursor *c, aphi_trace_fault fault, const char *where, const char *message); /* false */
 /* Fails at a NUL: the end of the window, or a NUL in the text. */
 bool aphi_cursor_fail_nul(aphi_cursor *c);
+/* Fails at c->at: at a NUL as above, else as malformed. */
+bool aphi_cursor_fail_here(aphi_cursor *c, const char *message);
 /* Returns the index of the name that equals the slice, or count. */
 size_t aphi_slice_find(aphi_slice s, const char *const *names, size_t count);
 bool aphi_slice_is(aphi_slice s, const char *text);

@@ -81,7 +81,7 @@ static _Noreturn void abandon_step(aph *m, aphi_ending ending)
     siglongjmp(m->guarded.escape, ending);
 }
 
-__attribute__((format(printf, 2, 3))) static _Noreturn void fail_call(aph *m, const char *format, ...)
+void aphi_step_miscalled(aph *m, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -90,7 +90,7 @@ __attribute__((format(printf, 2, 3))) static _Noreturn void fail_call(aph *m, co
     abandon_step(m, APHI_MISCALLED);
 }
 
-static aph_value perform_event(aph *m, aph_event *event)
+aph_value aphi_step_perform(aph *m, aph_event *event)
 {
     aph_value answer = APH_NIL;
     event->clause = m->clause;
@@ -102,16 +102,6 @@ static aph_value perform_event(aph *m, aph_event *event)
     return answer;
 }
 
-aph_value aphi_step_perform(aph *m, aph_event *event)
-{
-    return perform_event(m, event);
-}
-
-void aphi_step_miscalled(aph *m, const char *why)
-{
-    fail_call(m, "%s", why);
-}
-
 aph_request aph_recv(aph *m)
 {
     if (*m->waiting) {
@@ -119,20 +109,21 @@ aph_request aph_recv(aph *m)
         m->clause = NULL;
         return *m->request;
     }
-    aph_value packet = perform_event(m, &(aph_event){.kind = APH_EVENT_RECV});
+    aph_value packet = aphi_step_perform(m, &(aph_event){.kind = APH_EVENT_RECV});
     return (aph_request){aph_int_of(aph_at(packet, 0)), aph_at(packet, 1)};
 }
 
 void aph_send(aph *m, int64_t to, aph_value message)
 {
-    perform_event(m, &(aph_event){.kind = APH_EVENT_SEND, .to = to, .value = message});
+    aphi_step_perform(m, &(aph_event){.kind = APH_EVENT_SEND, .to = to, .value = message});
 }
 
 aph_value aph_choose_shown(aph *m, aph_kind sort, const char *field, const char *name)
 {
     if (sort != APH_BOOL && sort != APH_INT && sort != APH_STR)
-        fail_call(m, "aph_choose(\"%.60s\"): invalid sort; use APH_BOOL, APH_INT or APH_STR", name ? name : "");
-    return perform_event(m, &(aph_event){.kind = APH_EVENT_CHOOSE, .sort = sort, .name = name, .shown = field});
+        aphi_step_miscalled(m, "aph_choose(\"%.60s\"): invalid sort; use APH_BOOL, APH_INT or APH_STR",
+                            name ? name : "");
+    return aphi_step_perform(m, &(aph_event){.kind = APH_EVENT_CHOOSE, .sort = sort, .name = name, .shown = field});
 }
 
 aph_value aph_choose(aph *m, aph_kind sort, const char *name)
@@ -143,9 +134,9 @@ aph_value aph_choose(aph *m, aph_kind sort, const char *name)
 aph_value aph_choose_within_shown(aph *m, int64_t low, int64_t high, const char *field, const char *name)
 {
     if (low > high)
-        fail_call(m, "aph_choose_within(%" PRId64 ", %" PRId64 ", \"%.60s\"): no integer in the range; "
+        aphi_step_miscalled(m, "aph_choose_within(%" PRId64 ", %" PRId64 ", \"%.60s\"): no integer in the range; "
                      "pass the lower bound first, or abandon the branch with aph_never", low, high, name ? name : "");
-    return perform_event(m, &(aph_event){.kind = APH_EVENT_CHOOSE,
+    return aphi_step_perform(m, &(aph_event){.kind = APH_EVENT_CHOOSE,
                                          .sort = APH_INT,
                                          .bounded = true,
                                          .low = low,
@@ -172,15 +163,15 @@ bool aph_decide(aph *m, aph_value condition, const char *name)
         char *text = aph_json_text(condition, NULL), shown[64];
         snprintf(shown, sizeof shown, "%s", text);
         free(text);
-        fail_call(m, "aph_decide(\"%.60s\"): %s is not a boolean; make a condition with aph_eq, aph_lt or "
+        aphi_step_miscalled(m, "aph_decide(\"%.60s\"): %s is not a boolean; make a condition with aph_eq, aph_lt or "
                      "another comparison", name ? name : "", shown);
     }
-    return aph_truth(perform_event(m, &(aph_event){.kind = APH_EVENT_DECIDE, .value = condition, .name = name}));
+    return aph_truth(aphi_step_perform(m, &(aph_event){.kind = APH_EVENT_DECIDE, .value = condition, .name = name}));
 }
 
 int aph_either_(aph *m, size_t n, const char *const *names)
 {
-    return (int)aph_int_of(perform_event(m, &(aph_event){.kind = APH_EVENT_EITHER, .count = n, .names = names}));
+    return (int)aph_int_of(aphi_step_perform(m, &(aph_event){.kind = APH_EVENT_EITHER, .count = n, .names = names}));
 }
 
 /* Returns the waiver if the user allows it, else NULL. */
@@ -251,13 +242,14 @@ static bool is_one_of(aph_value v, const aph_value *values, size_t n)
 int aph_either_foretold_(aph *m, const char *field, const aph_value *values, size_t n, const char *const *names)
 {
     if (n > 64)
-        fail_call(m, "aph_either_foretold(\"%.60s\"): more than 64 alternatives; split it into several choices", field);
+        aphi_step_miscalled(
+            m, "aph_either_foretold(\"%.60s\"): more than 64 alternatives; split it into several choices", field);
     aph_event event = {.kind = APH_EVENT_EITHER, .count = n, .names = names};
     aph_value seen = m->expected ? aph_field(m->expected, field) : APH_NIL;
     for (size_t i = 0; m->expected && i < n; i++)
         if (values[i] == APH_ELSE ? is_one_of(seen, values, i) : contradicts(values[i], seen))
             event.ruled_out |= (uint64_t)1 << i;
-    return (int)aph_int_of(perform_event(m, &event));
+    return (int)aph_int_of(aphi_step_perform(m, &event));
 }
 
 bool aph_waive_foretold(aph *m, const char *name, const char *field, aph_value without, aph_value waived)

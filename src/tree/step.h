@@ -41,6 +41,6 @@ aphi_ending aphi_step_replay(const aph_model *model, aph_value *state, aphi_answ
 /* For events defined elsewhere: returns the answer, or abandons the step. */
 aph_value aphi_step_perform(aph *m, aph_event *event);
 /* Abandons the step with APHI_MISCALLED. */
-_Noreturn void aphi_step_miscalled(aph *m, const char *why);
+_Noreturn void aphi_step_miscalled(aph *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

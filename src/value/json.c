@@ -99,43 +99,16 @@ static bool read_int(reader *r, aph_value *v)
     return true;
 }
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 static bool read_hex4(reader *r, uint32_t *code)
 {
     *code = 0;
     for (int i = 0; i < 4; i++, r->at++) {
-        int digit = r->at < r->n ? hex_digit(r->text[r->at]) : -1;
+        int digit = r->at < r->n ? aphi_hex_digit(r->text[r->at]) : -1;
         if (digit < 0)
             return fail(r, "expected four hexadecimal digits after \\u");
         *code = *code << 4 | (uint32_t)digit;
     }
     return true;
-}
-
-static void add_utf8(aphi_buffer *b, uint32_t code)
-{
-    if (code < 0x80) {
-        aphi_buffer_byte(b, (char)code);
-    } else if (code < 0x800) {
-        aphi_buffer_byte(b, (char)(0xc0 | code >> 6));
-        aphi_buffer_byte(b, (char)(0x80 | (code & 63)));
-    } else if (code < 0x10000) {
-        aphi_buffer_byte(b, (char)(0xe0 | code >> 12));
-        aphi_buffer_byte(b, (char)(0x80 | (code >> 6 & 63)));
-        aphi_buffer_byte(b, (char)(0x80 | (code & 63)));
-    } else {
-        aphi_buffer_byte(b, (char)(0xf0 | code >> 18));
-        aphi_buffer_byte(b, (char)(0x80 | (code >> 12 & 63)));
-        aphi_buffer_byte(b, (char)(0x80 | (code >> 6 & 63)));
-        aphi_buffer_byte(b, (char)(0x80 | (code & 63)));
-    }
 }
 
 /* After \u: a code point, a pair of surrogates, or a byte written as \udc80 to \udcff. */
@@ -156,7 +129,7 @@ static bool read_unicode(reader *r)
     } else if (code >= 0xdc00 && code <= 0xdfff) {
         return fail_at(r, start, "half of a surrogate pair");
     }
-    add_utf8(&r->unescaped, code);
+    aphi_utf8_add(&r->unescaped, code);
     return true;
 }
 
