@@ -92,7 +92,6 @@ static bool fail_no_such(const char *text, aph_load_error *error)
     const aph_model *const *models = aph_models(&n);
     const char *near = nearest_name(text);
     aphi_buffer list = {0};
-
     for (size_t i = 0; i < n; i++)
         aphi_buffer_format(&list, "%s%s", i ? ", " : "", models[i]->name);
     fail(error, APH_LOAD_NO_SUCH,
@@ -125,7 +124,6 @@ static bool open_prog(const char *path, aph_loaded_model *loaded, aph_load_error
     aphi_buffer text = {0};
     aph_prog_error place;
     bool ok = aphi_buffer_load(&text, path, SIZE_MAX) || fail_unreadable(path, error);
-
     if (ok) {
         char *name = stem(path);
         loaded->prog = aph_prog_read(text.data, text.n, name, &place);
@@ -176,7 +174,6 @@ static bool open_library(const char *path, const char *shown, aph_loaded_model *
     free(file);
     if (!loaded->library)
         return fail_load(shown, error);
-
     model_main *get = find_main(loaded->library);
     const aph_model *model = get ? get() : NULL;
     if (!model)
@@ -193,15 +190,6 @@ static bool open_library(const char *path, const char *shown, aph_loaded_model *
 }
 
 /* ---- directories ------------------------------------------------------------------------------------------------- */
-
-static bool has_headers(const char *directory)
-{
-    aphi_buffer b = {0};
-    aphi_buffer_format(&b, "%s/antiphon/model.h", directory);
-    bool found = access(aphi_buffer_text(&b), R_OK) == 0;
-    aphi_buffer_free(&b);
-    return found;
-}
 
 /* Cuts the name of the file off its path. */
 static void cut_file_name(char *path)
@@ -237,9 +225,11 @@ static char *find_include(aph_load_error *error)
     aphi_buffer b = {0};
     for (size_t i = 0; i < (given ? 1 : sizeof places / sizeof *places); i++) {
         b.n = 0;
-        aphi_buffer_format(&b, "%s%s", places[i][0], places[i][1]);
-        if (has_headers(aphi_buffer_text(&b)))
+        aphi_buffer_format(&b, "%s%s/antiphon/model.h", places[i][0], places[i][1]);
+        if (access(aphi_buffer_text(&b), R_OK) == 0) {
+            b.data[b.n - strlen("/antiphon/model.h")] = '\0';
             return b.data;
+        }
     }
     fail(error, APH_LOAD_SETUP,
          "antiphon/model.h: not found in %s%s; set ANTIPHON_INCLUDE to the directory that contains antiphon/",
@@ -269,7 +259,6 @@ static char *find_cache(void)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     aphi_buffer b = {0};
-
     if (cache && cache[0] == '/')
         aphi_buffer_str(&b, cache);
     else if (home && home[0] == '/')
@@ -319,7 +308,6 @@ static bool find_compiler(compilation *c, aph_load_error *error)
     const char *cc = getenv("CC");
     char *rest = NULL;
     aphi_buffer b = {0};
-
     aphi_buffer_str(&b, cc && *cc ? cc : "cc");
     c->compiler = aphi_buffer_text(&b);
     for (char *word = strtok_r(c->compiler, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
@@ -376,7 +364,6 @@ static bool compile_library(compilation *c, const char *directory, const char *t
 {
     aphi_buffer temporary = {0};
     int argc = c->argc;
-
     aphi_buffer_format(&temporary, "%s/new-XXXXXX", directory);
     int fd = mkstemp(aphi_buffer_text(&temporary));
     bool ok = fd >= 0 || fail(error, APH_LOAD_SETUP, "cannot write to %s: %s", directory, strerror(errno));
@@ -416,7 +403,6 @@ static bool build_and_open(compilation *c, const char *shown, aph_loaded_model *
     uint64_t key;
     if (!cache_key(c, &key, error))
         return false;
-
     char *cache = find_cache(), *directory = cache ? cache : make_scratch(error);
     if (!directory)
         return false;
@@ -437,7 +423,6 @@ static bool open_c(const char *path, aph_loaded_model *loaded, aph_load_error *e
     compilation c = {0};
     if (access(path, R_OK) < 0)
         return fail_unreadable(path, error);
-
     aphi_buffer source = {0}, include = {0};
     aphi_buffer_format(&source, "%s%s", path[0] == '-' ? "./" : "", path);
     c.source = aphi_buffer_text(&source);

@@ -458,15 +458,10 @@ static int run_mode(reach *r)
         return code;
     aphi_interrupt_watch(NULL);
     pthread_mutex_init(&r->lock, NULL);
-    if (r->print) {
-        code = print_model(r);
-    } else if (r->local) {
-        code = find_local_sequences(r);
-    } else if (r->count) {
-        code = count_sequences(r);
-    } else {
-        code = run_search(r);
-    }
+    code = r->print   ? print_model(r)
+           : r->local ? find_local_sequences(r)
+           : r->count ? count_sequences(r)
+                      : run_search(r);
     aphi_alts_free(&r->alts);
     pthread_mutex_destroy(&r->lock);
     return code;

@@ -95,21 +95,13 @@ static int print_totals(void)
     return aphi_written(APHI_EXIT_PASS);
 }
 
-static int exit_of_fault(aphi_simulated_fault fault)
-{
-    switch (fault) {
-    case APHI_SIMULATED_CRASHED: return APHI_EXIT_MODEL_CRASH;
-    case APHI_SIMULATED_IMPURE: return APHI_EXIT_MODEL_IMPURE;
-    case APHI_SIMULATED_UNSENT: return APHI_EXIT_MODEL_CODEC;
-    case APHI_SIMULATED_STUCK:
-    case APHI_SIMULATED_FULL: break;
-    }
-    return APHI_EXIT_MODEL_STUCK;
-}
-
 /* Until a signal stops it, or the model fails. */
 static int serve_requests(void)
 {
+    static const int codes[] = {
+        [APHI_SIMULATED_CRASHED] = APHI_EXIT_MODEL_CRASH, [APHI_SIMULATED_STUCK] = APHI_EXIT_MODEL_STUCK,
+        [APHI_SIMULATED_IMPURE] = APHI_EXIT_MODEL_IMPURE, [APHI_SIMULATED_UNSENT] = APHI_EXIT_MODEL_CODEC,
+        [APHI_SIMULATED_FULL] = APHI_EXIT_MODEL_STUCK};
     char error[512];
     aphi_exit_guard_forbid(true);
     aphi_served served = aphi_server_run(serving, error, sizeof error);
@@ -117,7 +109,7 @@ static int serve_requests(void)
     if (served == APHI_SERVED)
         return print_totals();
     aphi_complain("%s", error);
-    return served == APHI_SERVE_FAULT ? exit_of_fault(aphi_server_fault(serving)) : APHI_EXIT_LISTEN;
+    return served == APHI_SERVE_FAULT ? codes[aphi_server_fault(serving)] : APHI_EXIT_LISTEN;
 }
 
 static int run_server(serve *s, const aph_model *model)

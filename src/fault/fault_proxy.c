@@ -238,11 +238,6 @@ static void remove_pending(channel *l)
     l->first = 0;
 }
 
-static const char *method_of(const pending *r)
-{
-    return !r || !r->method ? NULL : r->method == 'H' ? "HEAD" : "CONNECT";
-}
-
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 /* FNV-1a. */
@@ -257,7 +252,7 @@ static uint64_t hash_text(const char *text, size_t n)
 static void forward_request_head(aphi_fault_proxy *p, channel *l, const char *bytes, size_t n)
 {
     aphi_head head;
-    aphi_head_read(&head, bytes, n, false, NULL);
+    aphi_head_read(&head, bytes, n, false, 0);
     aphi_http_framing_body(&l->request_framing, &head);
     aphi_fault_effect effect = l->request_effect = aphi_fault_head(p->fault, &head, false, 0, &l->target->out);
     if (head.opaque)
@@ -428,7 +423,7 @@ static void forward_response_head(aphi_fault_proxy *p, channel *l, const char *b
         l->over = true;
         return;
     }
-    aphi_head_read(&head, bytes, n, true, method_of(request));
+    aphi_head_read(&head, bytes, n, true, request ? request->method : 0);
     aphi_http_framing_body(&l->response_framing, &head);
     l->overtaken = p->fault->kind == APHI_FAULT_WRONG_ORDER && can_be_late(l, &head) && aphi_fault_due(p->fault);
     l->response_effect = aphi_fault_head(p->fault, &head, request && request->method == 'H',

@@ -281,13 +281,12 @@ static void read_field(aphi_head *h, const aphi_field *f, framing *found)
     }
 }
 
-static bool has_no_body(const aphi_head *h, const char *method)
+static bool has_no_body(const aphi_head *h, char method)
 {
-    return h->status && (h->status < 200 || h->status == 204 || h->status == 304 ||
-                         (method && !strcmp(method, "HEAD")));
+    return h->status && (h->status < 200 || h->status == 204 || h->status == 304 || method == 'H');
 }
 
-void aphi_head_read(aphi_head *h, const char *bytes, size_t n, bool response, const char *method)
+void aphi_head_read(aphi_head *h, const char *bytes, size_t n, bool response, char method)
 {
     *h = (aphi_head){.bytes = bytes, .n = n, .start_n = line_size(bytes, 0, n)};
     framing found = {0};
@@ -299,7 +298,7 @@ void aphi_head_read(aphi_head *h, const char *bytes, size_t n, bool response, co
     for (size_t at = h->start_n; aphi_head_field(h, &at, &f);)
         read_field(h, &f, &found);
     h->closes = found.closed || (is_http_1_0(h) && !found.kept);
-    bool connects = method && !strcmp(method, "CONNECT") && h->status >= 200 && h->status < 300;
+    bool connects = method == 'C' && h->status >= 200 && h->status < 300;
     if (h->status == 101 || connects)
         h->opaque = true;
     else if (has_no_body(h, method))

@@ -74,8 +74,8 @@ typedef struct aphi_field {
     size_t line_n, name_n, value_n; /* line_n: with its end and its continuation lines */
 } aphi_field;
 
-/* method: that of the request of a response, or NULL. */
-void aphi_head_read(aphi_head *h, const char *bytes, size_t n, bool response, const char *method);
+/* method: of the request of a response: 'H': HEAD, 'C': CONNECT, 0: another, or not known. */
+void aphi_head_read(aphi_head *h, const char *bytes, size_t n, bool response, char method);
 /* Reads the field at *at, which starts as start_n, and advances. Returns false at the end of the head. */
 bool aphi_head_field(const aphi_head *h, size_t *at, aphi_field *f);
 bool aphi_field_is(const aphi_field *f, const char *name);

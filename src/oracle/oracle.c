@@ -295,11 +295,10 @@ static uint32_t allocate_slot(aph_oracle *o)
     return allocate_slot(o);
 }
 
-void aphi_oracle_add_event(aph_oracle *o, aphi_observed_event e)
+static void add_event(aph_oracle *o, aphi_observed kind, uint32_t request, int64_t connection, aph_value message)
 {
     APHI_GROW(o, o->events, o->event_capacity, o->event_count + 1);
-    e.line = o->line;
-    o->events[o->event_count++] = e;
+    o->events[o->event_count++] = (aphi_observed_event){kind, request, connection, message, o->line};
 }
 
 static void arm_guard(aph_oracle *o)
@@ -389,8 +388,7 @@ static void add_duplicate(aph_oracle *o, int64_t connection, aph_value message, 
     o->requests--;
     o->ops[index].id = id;
     o->ops[index].duplicate = true;
-    aphi_oracle_add_event(
-        o, (aphi_observed_event){.kind = APHI_OBSERVED_REQUEST, .request = index, .connection = connection});
+    add_event(o, APHI_OBSERVED_REQUEST, index, connection, APH_NIL);
 }
 
 /* Adds a delivery: without message order, the observed message can be any that was sent; on a connection that the
@@ -422,8 +420,7 @@ aph_verdict aph_oracle_sent(aph_oracle *o, int64_t connection, aph_value message
     uint32_t index = aphi_oracle_add_request(o, connection, message, known);
     if (request)
         *request = o->ops[index].id;
-    aphi_oracle_add_event(
-        o, (aphi_observed_event){.kind = APHI_OBSERVED_REQUEST, .request = index, .connection = connection});
+    add_event(o, APHI_OBSERVED_REQUEST, index, connection, APH_NIL);
     if (o->env.lossy)
         add_duplicate(o, connection, message, o->ops[index].id);
     return advance(o);
@@ -459,9 +456,7 @@ aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value mes
     } else if (o->env.lossy || connection >= APH_ACCEPTED) {
         index = add_delivery(o, connection, message, false);
     }
-    aphi_oracle_add_event(
-        o, (aphi_observed_event){
-               .kind = APHI_OBSERVED_ANSWER, .request = index, .connection = connection, .message = message});
+    add_event(o, APHI_OBSERVED_ANSWER, index, connection, message);
     return advance(o);
 }
 
@@ -472,8 +467,7 @@ static aph_verdict lose_connection(aph_oracle *o, int64_t connection)
     for (size_t i = 0; i < o->op_count; i++)
         if (o->ops[i].connection == connection && o->ops[i].end_at == UINT64_MAX)
             o->ops[i].end_at = o->event_base + o->event_count;
-    aphi_oracle_add_event(o,
-                     (aphi_observed_event){.kind = APHI_OBSERVED_LOSS, .request = APHI_NONE, .connection = connection});
+    add_event(o, APHI_OBSERVED_LOSS, APHI_NONE, connection, APH_NIL);
     return advance(o);
 }
 
@@ -482,7 +476,7 @@ aph_verdict aphi_oracle_observe_quiet(aph_oracle *o)
     if (o->verdict != APH_PASS)
         return o->verdict;
     uint32_t index = o->env.lossy ? add_delivery(o, 0, APH_NIL, true) : APHI_NONE;
-    aphi_oracle_add_event(o, (aphi_observed_event){.kind = APHI_OBSERVED_QUIET, .request = index});
+    add_event(o, APHI_OBSERVED_QUIET, index, 0, APH_NIL);
     return advance(o);
 }
 
@@ -525,8 +519,7 @@ aph_verdict aph_oracle_lost(aph_oracle *o, uint64_t request)
         if (!o->rpc)
             return lose_connection(o, a->connection);
         remove_request(o, a->connection, i);
-        aphi_oracle_add_event(
-            o, (aphi_observed_event){.kind = APHI_OBSERVED_LOSS, .request = i, .connection = a->connection});
+        add_event(o, APHI_OBSERVED_LOSS, i, a->connection, APH_NIL);
         return advance(o);
     }
     return o->verdict;

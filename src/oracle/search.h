@@ -249,8 +249,6 @@ aph_verdict aphi_oracle_observe_quiet(aph_oracle *o);
 aph_verdict aphi_oracle_lost_oldest(aph_oracle *o, int64_t connection);
 /* Adds a request to the window, and returns its index. */
 uint32_t aphi_oracle_add_request(aph_oracle *o, int64_t connection, aph_value message, const aph_lookahead *known);
-/* Adds an observation to the window. */
-void aphi_oracle_add_event(aph_oracle *o, aphi_observed_event e);
 /* Returns the current explanation, oldest step first; the caller frees it. Only with options.order, or before the first
  * trim. */
 aphi_taken *aphi_oracle_order(const aph_oracle *o, size_t *n);

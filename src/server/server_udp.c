@@ -67,11 +67,6 @@ void aphi_server_udp_mark(aphi_server *s)
 
 /* ---- the simulated network --------------------------------------------------------------------------------------- */
 
-static bool has_room(const aphi_server_udp *d)
-{
-    return d->free || d->count < PARCELS_MAX;
-}
-
 static uint32_t store_parcel(aphi_server_udp *d, parcel p)
 {
     uint32_t i = d->free ? d->free - 1 : (uint32_t)d->count;
@@ -93,7 +88,7 @@ static void post_parcel(aphi_server *s, uint32_t kind, parcel p)
     int copies = 1;
     while (copies < copies_max[kind] && aphi_choice_chance(&s->choice, s->options.duplicate, 100))
         copies++;
-    for (; copies > 0 && has_room(s->udp); copies--) {
+    for (; copies > 0 && (s->udp->free || s->udp->count < PARCELS_MAX); copies--) {
         parcel copy = p;
         if (p.bytes)
             copy.bytes = aphi_copy(p.bytes, p.n);

@@ -271,16 +271,11 @@ static const char *find_missing(const preset *p, char **program)
 
 /* ---- options of a subject ---------------------------------------------------------------------------------------- */
 
-static void list_names(aphi_buffer *out)
-{
-    for (int i = 0; i < PRESETS; i++)
-        aphi_buffer_format(out, "%s%s", i == 0 ? "" : i + 1 < PRESETS ? ", " : " and ", presets[i].name);
-}
-
 static aphi_preset_status fail_unknown(const char *name, char *error, size_t size)
 {
     aphi_buffer names = {0};
-    list_names(&names);
+    for (int i = 0; i < PRESETS; i++)
+        aphi_buffer_format(&names, "%s%s", i == 0 ? "" : i + 1 < PRESETS ? ", " : " and ", presets[i].name);
     snprintf(error, size, "%s: unknown subject; known: %s; start others with --run COMMAND", name,
              aphi_buffer_text(&names));
     aphi_buffer_free(&names);

@@ -186,17 +186,12 @@ static void read_next(aphi_lookahead *a)
     if (a->tail - a->head == a->size)
         grow_ring(a);
     slot *s = slot_at(a, a->tail);
+    *s = (slot){0};
     a->status = aphi_trace_next(a->trace, &s->event.seen);
     if (a->status <= 0)
         return;
     assert(s->event.seen.number == a->tail);
-    s->event.future = APH_FUTURE_OPEN;
-    s->event.answer = APH_NIL;
-    s->event.order = 0;
-    s->event.shown = s->event.sought = 0;
-    s->event.alone = s->event.foretold = false;
     s->settled = s->event.seen.kind != APHI_SENT || !aphi_trace_paired(a->trace);
-    s->undone = false;
     a->tail++;
     if (s->event.seen.kind == APHI_SENT)
         *last_of(a, s->event.seen.connection) = (last){s->event.seen.connection, s->event.seen.number};

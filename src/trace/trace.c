@@ -27,12 +27,11 @@ const char *aph_trace_format_name(aph_trace_format format)
 
 bool aph_trace_format_named(const char *name, aph_trace_format *format)
 {
-    for (int i = 0; i < FORMATS; i++) {
+    for (int i = 0; i < FORMATS; i++)
         if (strcmp(name, format_names[i]) == 0) {
             *format = (aph_trace_format)i;
             return true;
         }
-    }
     return false;
 }
 
@@ -243,9 +242,7 @@ static aphi_trace *make_trace(const char *file, int fd, const void *bytes, size_
     if (o.form_max == 0)
         o.form_max = FORM_MAX_DEFAULT;
     aphi_trace *t = aphi_alloc_zero(sizeof *t);
-    size_t length = strlen(file) + 1;
-    t->file = memcpy(aphi_alloc(length), file, length);
-    t->error.file = t->file;
+    t->error.file = t->file = aphi_copy(file, strlen(file) + 1);
     t->format = o.format;
     t->model = o.model;
     aphi_source_init(&t->source, fd, bytes, n, o.buffer, o.form_max);

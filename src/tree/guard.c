@@ -31,7 +31,12 @@
 #endif
 
 enum { ALTERNATE_STACK = 64 * 1024, TICK_NS = 10000000, STUCK_TICKS = 500 };
-static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+static const struct {
+    int signal;
+    const char *name;
+} crashes[] = {{SIGSEGV, "invalid memory access (SIGSEGV)"}, {SIGBUS, "invalid memory access (SIGBUS)"},
+               {SIGFPE, "arithmetic error (SIGFPE)"},        {SIGILL, "illegal instruction (SIGILL)"},
+               {SIGABRT, "abort, such as a failed assertion"}};
 enum { CRASHES = sizeof crashes / sizeof *crashes };
 
 typedef struct code_range {
@@ -96,26 +101,15 @@ static void on_tick(int signal, siginfo_t *info, void *context)
     siglongjmp(guard.inside->escape, APHI_ESCAPE_TIME);
 }
 
-static const char *crash_name(int signal)
-{
-    switch (signal) {
-    case SIGSEGV: return "invalid memory access (SIGSEGV)";
-    case SIGBUS: return "invalid memory access (SIGBUS)";
-    case SIGFPE: return "arithmetic error (SIGFPE)";
-    case SIGILL: return "illegal instruction (SIGILL)";
-    default: return "abort, such as a failed assertion";
-    }
-}
-
 static void on_crash(int signal_number, siginfo_t *info, void *context)
 {
     (void)info;
     (void)context;
-    aphi_guard_crash(crash_name(signal_number));
-    /* A crash outside a step: restore the old handler. */
-    for (int i = 0; i < CRASHES; i++)
-        if (crashes[i] == signal_number)
-            sigaction(signal_number, &guard.old_crash[i], NULL);
+    int i = 0;
+    while (crashes[i].signal != signal_number)
+        i++;
+    aphi_guard_crash(crashes[i].name);
+    sigaction(signal_number, &guard.old_crash[i], NULL); /* a crash outside a step */
     raise(signal_number);
 }
 
@@ -166,7 +160,7 @@ static void catch_crashes(void)
     action.sa_sigaction = on_crash;
     sigemptyset(&action.sa_mask);
     for (int i = 0; i < CRASHES; i++)
-        sigaction(crashes[i], &action, &guard.old_crash[i]);
+        sigaction(crashes[i].signal, &action, &guard.old_crash[i]);
 }
 
 static void start_timer(void)
@@ -219,7 +213,7 @@ void aphi_guard_disarm(void)
         sigaction(SIGRTMIN + 1, &guard.old_tick, NULL);
     }
     for (int i = 0; i < CRASHES; i++)
-        sigaction(crashes[i], &guard.old_crash[i], NULL);
+        sigaction(crashes[i].signal, &guard.old_crash[i], NULL);
     if (guard.alternate)
         sigaltstack(&guard.old_stack, NULL);
     free(guard.alternate);

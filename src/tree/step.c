@@ -135,14 +135,10 @@ aph_value aph_choose_within_shown(aph *m, int64_t low, int64_t high, const char 
 {
     if (low > high)
         aphi_step_miscalled(m, "aph_choose_within(%" PRId64 ", %" PRId64 ", \"%.60s\"): no integer in the range; "
-                     "pass the lower bound first, or abandon the branch with aph_never", low, high, name ? name : "");
-    return aphi_step_perform(m, &(aph_event){.kind = APH_EVENT_CHOOSE,
-                                         .sort = APH_INT,
-                                         .bounded = true,
-                                         .low = low,
-                                         .high = high,
-                                         .name = name,
-                                         .shown = field});
+                            "pass the lower bound first, or abandon the branch with aph_never", low, high,
+                            name ? name : "");
+    return aphi_step_perform(m, &(aph_event){.kind = APH_EVENT_CHOOSE, .sort = APH_INT, .bounded = true, .low = low,
+                                             .high = high, .name = name, .shown = field});
 }
 
 aph_value aph_choose_within(aph *m, int64_t low, int64_t high, const char *name)
@@ -164,7 +160,7 @@ bool aph_decide(aph *m, aph_value condition, const char *name)
         snprintf(shown, sizeof shown, "%s", text);
         free(text);
         aphi_step_miscalled(m, "aph_decide(\"%.60s\"): %s is not a boolean; make a condition with aph_eq, aph_lt or "
-                     "another comparison", name ? name : "", shown);
+                            "another comparison", name ? name : "", shown);
     }
     return aph_truth(aphi_step_perform(m, &(aph_event){.kind = APH_EVENT_DECIDE, .value = condition, .name = name}));
 }

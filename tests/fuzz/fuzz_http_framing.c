@@ -44,7 +44,7 @@ static aphi_fault_effect head_effect(aphi_http_framing *s, aphi_fault *b, const 
                                    aphi_buffer *out)
 {
     aphi_head head;
-    aphi_head_read(&head, bytes, n, answers, NULL);
+    aphi_head_read(&head, bytes, n, answers, 0);
     aphi_http_framing_body(s, &head);
     return aphi_fault_head(b, &head, false, 0, out);
 }
