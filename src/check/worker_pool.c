@@ -9,7 +9,6 @@
 #include "check/check_result.h"
 
 #include "base/buffer.h"
-#include "base/memory.h"
 #include "base/process.h"
 
 #include <errno.h>

@@ -12,7 +12,6 @@
 #include "report/check_report.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct explain {

@@ -11,7 +11,6 @@
 #include "subject/subject.h"
 #include "report/terminal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct proxying {

@@ -6,7 +6,6 @@
 #include "cli/interrupt.h"
 #include "cli/shared_options.h"
 #include "cli/test_session.h"
-#include "fault/fault_kinds.h"
 #include "script/expression.h"
 
 #include <string.h>

@@ -9,9 +9,7 @@
 #include "alts/alts.h"
 #include "alts/unfold.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int report_unknown(const char *name)

@@ -11,7 +11,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 static uint32_t intern_node(aphi_sequence_dfa *s, const aphi_sequence_dfa_edge *edges, size_t count)
 {

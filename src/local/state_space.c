@@ -9,7 +9,6 @@
 
 #include "base/memory.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

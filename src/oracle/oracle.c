@@ -12,7 +12,6 @@
 #include "tree/guard.h"
 #include "value/heap.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stddef.h>
 #include <stdlib.h>

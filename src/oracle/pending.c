@@ -6,8 +6,6 @@
  *             2. moving back and forward again restores it exactly: frames store places in it */
 #include "oracle/pending.h"
 
-#include "base/memory.h"
-
 /* A total order, by invariant 2. */
 static bool ends_before(const aph_oracle *o, uint32_t a, uint32_t b)
 {

@@ -32,8 +32,6 @@
 #include "tree/guard.h"
 #include "value/heap.h"
 
-#include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {

@@ -20,7 +20,6 @@
 #include "tree/step.h"
 #include "value/heap.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,6 @@
  * reach_report.c - results of antiphon reach. */
 #include "report/reach_report.h"
 
-#include <string.h>
-
 /* ---- searches ---------------------------------------------------------------------------------------------------- */
 
 void aphi_reach_report_json(aphi_buffer *out, const aphi_reach_result *r)

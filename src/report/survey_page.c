@@ -15,8 +15,6 @@
 
 #include "page.h"
 
-#include <string.h>
-
 enum { TEXT_BYTES = 2000, PICTURE_BYTES = 60000, FINDINGS_MAX = 60, NAMES_MAX = 300 };
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */

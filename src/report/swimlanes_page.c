@@ -9,12 +9,10 @@
  *             else. */
 #include "report/swimlanes.h"
 
-#include "base/memory.h"
 #include "report/utf8.h"
 
 #include "page.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {

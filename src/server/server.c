@@ -19,7 +19,6 @@
 
 #include "base/memory.h"
 #include "subject/ports.h"
-#include "codec/codec_internal.h"
 #include "server/server_internal.h"
 
 #include <errno.h>

@@ -21,7 +21,6 @@
 #include "server/server_internal.h"
 
 #include "base/memory.h"
-#include "codec/codec_internal.h"
 #include "subject/ports.h"
 
 #include <errno.h>

@@ -11,8 +11,6 @@
 
 #include "solve/term.h"
 
-#include <assert.h>
-
 __extension__ typedef __int128 wide;
 
 enum { MAX_DEPTH = 12 };

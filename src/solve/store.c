@@ -13,7 +13,6 @@
 
 #include "base/memory.h"
 #include "solve/literals.h"
-#include "solve/term.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -28,7 +28,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "base/buffer.h"
 #include "base/clock.h"

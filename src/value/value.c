@@ -6,7 +6,6 @@
  * pairs) < symbols (number) < terms. */
 #include "value/heap.h"
 
-#include "base/buffer.h"
 #include "base/memory.h"
 
 #include <assert.h>
