@@ -25,18 +25,13 @@ void aphi_alts_init(aphi_alts *a, const char *name)
 void aphi_alts_free(aphi_alts *a)
 {
     for (size_t i = 0; i < a->component_count; i++) {
-        free(a->components[i].name);
-        free(a->components[i].first);
-        free(a->components[i].moves);
+        APHI_FREE_ALL(a->components[i].name, a->components[i].first, a->components[i].moves);
     }
     for (size_t i = 0; i < a->port_count; i++)
         free(a->ports[i].name);
     for (size_t i = 0; i < a->label_count; i++)
         free(a->labels[i]);
-    free(a->components);
-    free(a->ports);
-    free(a->labels);
-    free(a->name);
+    APHI_FREE_ALL(a->components, a->ports, a->labels, a->name);
     *a = (aphi_alts){0};
 }
 
@@ -198,9 +193,7 @@ static bool find_cycle(const aphi_alts_component *c, uint32_t *at)
             }
         }
     }
-    free(colour);
-    free(stack);
-    free(next);
+    APHI_FREE_ALL(colour, stack, next);
     return found;
 }
 
@@ -359,13 +352,7 @@ static void unroll_cycles_of(aphi_alts *a, size_t component, uint32_t times)
     memset(p.scc, 0xff, bytes);
     find_sccs(&p);
     unroll_component(a, component, &p, times);
-    free(p.scc);
-    free(p.index);
-    free(p.low);
-    free(p.left_order);
-    free(p.stack);
-    free(p.path);
-    free(p.next);
+    APHI_FREE_ALL(p.scc, p.index, p.low, p.left_order, p.stack, p.path, p.next);
 }
 
 bool aphi_alts_unroll(aphi_alts *a, uint32_t times, char *why, size_t size)

@@ -436,9 +436,7 @@ static aphi_alts_problem read_alts(reader *t)
     t->component = SIZE_MAX;
     if (!read_model(t))
         aphi_alts_free(t->alts);
-    free(t->has_behaviour);
-    free(t->from);
-    free(t->moves);
+    APHI_FREE_ALL(t->has_behaviour, t->from, t->moves);
     return t->problem;
 }
 

@@ -264,10 +264,7 @@ static void minimize(graph *g, aphi_composition *out)
     if (!is_stopped(g))
         out->paths = paths[class_of[0]];
     out->global_states = count;
-    free(class_of);
-    free(paths);
-    free(edges);
-    free(words);
+    APHI_FREE_ALL(class_of, paths, edges, words);
     aphi_intern_free(&classes);
 }
 

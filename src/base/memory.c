@@ -42,6 +42,12 @@ void *aphi_copy(const void *p, size_t bytes)
     return q;
 }
 
+void aphi_free_all(void *const *pointers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(pointers[i]);
+}
+
 void aphi_reserve(void **p, size_t *capacity, size_t need, size_t size)
 {
     size_t grown = *capacity ? *capacity * 2 : size < FIRST_BYTES / 8 ? FIRST_BYTES / size : 8;

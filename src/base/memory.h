@@ -12,6 +12,10 @@ void *aphi_alloc(size_t bytes);                    /* not cleared; for free() */
 void *aphi_alloc_zero(size_t bytes);
 void *aphi_realloc(void *p, size_t bytes);
 void *aphi_copy(const void *p, size_t bytes);      /* never NULL, even for 0 bytes */
+/* Frees all these pointers: APHI_FREE_ALL(a, b, c). */
+#define APHI_FREE_ALL(...) \
+    aphi_free_all((void *[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
+void aphi_free_all(void *const *pointers, size_t count);
 /* Grows the array *p of *capacity items of `size` bytes to at least `need` items. */
 APHI_COLD void aphi_reserve(void **p, size_t *capacity, size_t need, size_t size);
 #define APHI_RESERVE(array, capacity, need) \

@@ -114,19 +114,12 @@ bool aphi_conformance_open(aphi_conformance *c, const aphi_compiled_model *model
 static void free_difference(aphi_difference *d)
 {
     aphi_recording_free(&d->run);
-    free(d->forced);
-    free(d->model.items);
-    free(d->program.items);
+    APHI_FREE_ALL(d->forced, d->model.items, d->program.items);
 }
 
 void aphi_conformance_close(aphi_conformance *c)
 {
-    free(c->threads);
-    free(c->ports);
-    free(c->labels);
-    free(c->forced);
-    free(c->model_races.items);
-    free(c->program_races.items);
+    APHI_FREE_ALL(c->threads, c->ports, c->labels, c->forced, c->model_races.items, c->program_races.items);
     free_difference(&c->missing);
     free_difference(&c->extra);
     aphi_recording_free(&c->recording);

@@ -224,7 +224,5 @@ void aphi_conformance_campaign_close(aphi_conformance_campaign *r)
         aphi_program_close(t->program);
     }
     pthread_mutex_destroy(&r->testers->lock);
-    free(r->testers);
-    free(r->threads);
-    free(r);
+    APHI_FREE_ALL(r->testers, r->threads, r);
 }

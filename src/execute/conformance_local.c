@@ -81,13 +81,7 @@ void aphi_conformance_local_close(aphi_conformance_local *a)
     for (size_t i = 0; i < a->sample_count; i++)
         free(a->samples[i].witness);
     aphi_recording_free(&a->failed_run);
-    free(a->events);
-    free(a->ready_sets);
-    free(a->race_sets);
-    free(a->samples);
-    free(a->key.items);
-    free(a->ready.items);
-    free(a);
+    APHI_FREE_ALL(a->events, a->ready_sets, a->race_sets, a->samples, a->key.items, a->ready.items, a);
 }
 
 static uint32_t *append_words(words *n, size_t count)

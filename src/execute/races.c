@@ -223,12 +223,7 @@ static void build_queue_order(finder *f)
 
 static void free_finder(finder *f)
 {
-    free(f->sends);
-    free(f->before);
-    free(f->freed_by);
-    free(f->first);
-    free(f->queue_events);
-    free(f->shared);
+    APHI_FREE_ALL(f->sends, f->before, f->freed_by, f->first, f->queue_events, f->shared);
 }
 
 void aphi_races_find(const aphi_layout *c, const aphi_recording *r, aphi_races *races)
@@ -254,8 +249,6 @@ void aphi_races_find(const aphi_layout *c, const aphi_recording *r, aphi_races *
 
 void aphi_races_free(aphi_races *races)
 {
-    free(races->first);
-    free(races->sends);
-    free(races->clocks);
+    APHI_FREE_ALL(races->first, races->sends, races->clocks);
     *races = (aphi_races){0};
 }

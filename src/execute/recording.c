@@ -27,9 +27,7 @@ void aphi_layout_free(aphi_layout *c)
         free(c->ports[i].name);
     for (size_t i = 0; i < c->label_count; i++)
         free(c->labels[i]);
-    free(c->threads);
-    free(c->ports);
-    free(c->labels);
+    APHI_FREE_ALL(c->threads, c->ports, c->labels);
     *c = (aphi_layout){0};
 }
 
@@ -88,9 +86,7 @@ void aphi_recording_clear(aphi_recording *r)
 
 void aphi_recording_free(aphi_recording *r)
 {
-    free(r->events);
-    free(r->open_items);
-    free(r->available);
+    APHI_FREE_ALL(r->events, r->open_items, r->available);
     *r = (aphi_recording){0};
 }
 

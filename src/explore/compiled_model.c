@@ -14,7 +14,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct builder {
     aphi_compiled_model *model;
@@ -250,10 +249,7 @@ static void finish_states(builder *b)
         p->step_capacity += p->threads[t].depth;
     }
     p->may_send = aphi_copy(b->rows.bytes, b->rows.used);
-    free(done);
-    free(stack);
-    free(next);
-    free(b->depths);
+    APHI_FREE_ALL(done, stack, next, b->depths);
     aphi_intern_free(&b->rows);
 }
 
@@ -297,12 +293,6 @@ bool aphi_compiled_model_build(aphi_compiled_model *p, const aphi_alts *a, char 
 
 void aphi_compiled_model_free(aphi_compiled_model *p)
 {
-    free(p->threads);
-    free(p->states);
-    free(p->moves);
-    free(p->channels);
-    free(p->input_ports);
-    free(p->input_labels);
-    free(p->may_send);
+    APHI_FREE_ALL(p->threads, p->states, p->moves, p->channels, p->input_ports, p->input_labels, p->may_send);
     *p = (aphi_compiled_model){0};
 }

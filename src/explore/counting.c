@@ -16,7 +16,6 @@
 #include "explore/explore_state.h"
 #include "base/intern.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { FORKS_BETWEEN = 1024 }; /* two checks of the limits */
@@ -174,9 +173,6 @@ aphi_sequence_count aphi_count_sequences(const aphi_compiled_model *model, size_
                                   .stopped = k.stopped, .too_large = k.too_large, .states = k.memo.count};
     aphi_explore_state_close(&k.run);
     aphi_intern_free(&k.memo);
-    free(k.saved);
-    free(k.choices.list);
-    free(k.counts);
-    free(k.key);
+    APHI_FREE_ALL(k.saved, k.choices.list, k.counts, k.key);
     return result;
 }

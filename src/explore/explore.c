@@ -28,7 +28,6 @@
 #include "base/memory.h"
 #include "explore/explore_state.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct fork_point {
@@ -151,11 +150,7 @@ aphi_explorer *aphi_explorer_open(const aphi_compiled_model *model, aphi_visit *
 void aphi_explorer_close(aphi_explorer *e)
 {
     aphi_explore_state_close(&e->run);
-    free(e->saved);
-    free(e->forks);
-    free(e->choices.list);
-    free(e->prefix);
-    free(e);
+    APHI_FREE_ALL(e->saved, e->forks, e->choices.list, e->prefix, e);
 }
 
 /* Drops the exhausted forks next to the root. */

@@ -95,8 +95,6 @@ void aphi_forbidden_free(aphi_forbidden *f)
 {
     for (size_t i = 0; f->states && i < f->count; i++)
         free(f->states[i]);
-    free(f->states);
-    free(f->state_counts);
-    free(f->texts);
+    APHI_FREE_ALL(f->states, f->state_counts, f->texts);
     *f = (aphi_forbidden){0};
 }

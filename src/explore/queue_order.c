@@ -15,9 +15,6 @@
 
 #include "base/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define NO_EVENT UINT64_MAX
 
 typedef struct schedule {
@@ -141,8 +138,6 @@ bool aphi_queue_order_can_lead(const aphi_queue_order *l, const uint32_t *happen
     w.steps = aphi_alloc_zero((l->thread_count + 1) * sizeof *w.steps);
     derive_predecessors(&w, port);
     bool leads = can_complete(&w);
-    free(w.last_received);
-    free(w.predecessor);
-    free(w.steps);
+    APHI_FREE_ALL(w.last_received, w.predecessor, w.steps);
     return leads;
 }

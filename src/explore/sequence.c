@@ -12,7 +12,6 @@
 
 #include "base/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void aphi_sequence_open(aphi_sequence *s, const aphi_compiled_model *model)
@@ -34,15 +33,8 @@ void aphi_sequence_open(aphi_sequence *s, const aphi_compiled_model *model)
 
 void aphi_sequence_close(aphi_sequence *s)
 {
-    free(s->first);
-    free(s->events);
-    free(s->clocks);
-    free(s->end_states);
-    free(s->channel_sends);
-    free(s->sends_begin);
-    free(s->sends_end);
-    free(s->shared);
-    free(s->races);
+    APHI_FREE_ALL(s->first, s->events, s->clocks, s->end_states, s->channel_sends, s->sends_begin, s->sends_end,
+                  s->shared, s->races);
 }
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */

@@ -140,15 +140,7 @@ static void graph_open(event_graph *g, const aphi_explore_state *run)
 
 static void graph_close(event_graph *g)
 {
-    free(g->base);
-    free(g->partner);
-    free(g->room);
-    free(g->next);
-    free(g->stack);
-    free(g->last);
-    free(g->seen);
-    free(g->fronts);
-    free(g->assumed);
+    APHI_FREE_ALL(g->base, g->partner, g->room, g->next, g->stack, g->last, g->seen, g->fronts, g->assumed);
 }
 
 static void visit_node(event_graph *g, uint32_t node, size_t *count)

@@ -217,9 +217,7 @@ aphi_independence *aphi_independence_open(aphi_state_space *space)
 void aphi_independence_close(aphi_independence *k)
 {
     for (size_t c = 0; c < k->space->model.component_count; c++) {
-        free(k->clusters[c].inner);
-        free(k->clusters[c].outer);
-        free(k->may_receive[c]);
+        APHI_FREE_ALL(k->clusters[c].inner, k->clusters[c].outer, k->may_receive[c]);
     }
     for (size_t i = 0; i < k->space->model.channel_count; i++)
         free(k->possible[i]);
@@ -228,11 +226,8 @@ void aphi_independence_close(aphi_independence *k)
     aphi_intern_free(&k->taken);
     aphi_intern_free(&k->games);
     aphi_intern_free(&k->unrested);
-    void *all[] = {k->clusters, k->possible, k->possible_count, k->may_receive, k->results,
-                   k->rested, k->won, k->v, k->state, k->log};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        free(all[i]);
-    free(k);
+    APHI_FREE_ALL(k->clusters, k->possible, k->possible_count, k->may_receive, k->results, k->rested, k->won, k->v,
+                  k->state, k->log, k);
 }
 
 /* ---- cluster states: member states, inner channels, message budgets of the environment, removed components ------- */

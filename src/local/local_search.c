@@ -438,10 +438,7 @@ void aphi_local_search_close(aphi_local_search *l)
     aphi_sequence_dfa_free(&l->sequences);
     aphi_intern_free(&l->events);
     aphi_intern_free(&l->memo);
-    free(l->results);
-    free(l->event_stack);
-    free(l->packed);
-    free(l);
+    APHI_FREE_ALL(l->results, l->event_stack, l->packed, l);
 }
 
 /* ---- results ----------------------------------------------------------------------------------------------------- */

@@ -23,9 +23,7 @@ void aphi_projection_close(aphi_projection *p)
         aphi_intern_free(&p->by_events[i]);
         aphi_intern_free(&p->by_races[i]);
     }
-    free(p->by_events);
-    free(p->by_races);
-    free(p->code);
+    APHI_FREE_ALL(p->by_events, p->by_races, p->code);
     *p = (aphi_projection){0};
 }
 

@@ -543,10 +543,7 @@ static void free_builder(builder *w)
         free(w->block[c]);
         free(w->skip[c]);
     }
-    free(w->block);
-    free(w->skip);
-    free(w->inputs);
-    free(w->class);
+    APHI_FREE_ALL(w->block, w->skip, w->inputs, w->class);
 }
 
 static aphi_reduced_status build_all(builder *w, aphi_reduced_model *g)
@@ -583,19 +580,13 @@ void aphi_reduced_model_free(aphi_reduced_model *g)
 {
     for (size_t c = 0; c < g->component_count; c++) {
         aphi_reduced_component *p = &g->components[c];
-        void *all[] = {p->kind, p->first, p->moves, p->may_send, p->accepts, p->may_reach, p->needs, p->contends_for};
-        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-            free(all[i]);
+        APHI_FREE_ALL(p->kind, p->first, p->moves, p->may_send, p->accepts, p->may_reach, p->needs, p->contends_for);
     }
     for (size_t p = 0; p < g->port_count; p++) {
-        free(g->ports[p].channel_of);
-        free(g->ports[p].capacity_of);
-        free(g->ports[p].receives_left);
+        APHI_FREE_ALL(g->ports[p].channel_of, g->ports[p].capacity_of, g->ports[p].receives_left);
     }
     for (size_t i = 0; i < g->channel_count; i++)
         free(g->channels[i].sends_left);
-    free(g->components);
-    free(g->ports);
-    free(g->channels);
+    APHI_FREE_ALL(g->components, g->ports, g->channels);
     *g = (aphi_reduced_model){0};
 }

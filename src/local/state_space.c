@@ -160,9 +160,7 @@ void aphi_state_space_free(aphi_state_space *sp)
 {
     for (size_t i = 0; i < sp->model.channel_count; i++)
         aphi_intern_free(&sp->contents[i]);
-    free(sp->contents);
-    free(sp->steps);
-    free(sp->scratch);
+    APHI_FREE_ALL(sp->contents, sp->steps, sp->scratch);
     if (sp->has_history)
         aphi_causal_history_close(&sp->history);
     aphi_reduced_model_free(&sp->model);

@@ -140,9 +140,7 @@ static void side_deinit(side *s)
     }
     for (size_t i = 0; i < s->cast->thread_count; i++)
         free(s->ends[i]);
-    free(s->remark);
-    free(s->drawn);
-    free(s->place);
+    APHI_FREE_ALL(s->remark, s->drawn, s->place);
 }
 
 void aphi_divergence_page_add(aphi_buffer *page, const aphi_layout *cast, const aphi_difference *d)

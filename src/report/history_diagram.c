@@ -219,7 +219,7 @@ static void measure_gutter(drawing *d)
     size_t name = strlen("line");
     for (size_t i = 0; i < d->n; i++) {
         int n = snprintf(NULL, 0, "%s %lld", lane_of(d), (long long)d->operations[i].given->client);
-        name = (size_t)n > name ? (size_t)n : name;
+        name = aphi_larger_of(name, (size_t)n);
     }
     size_t columns = d->terminal->columns > COLUMNS_MAX ? COLUMNS_MAX : d->terminal->columns;
     d->gutter = INDENT + name + 2;
@@ -241,11 +241,7 @@ static size_t place_event(const drawing *d, size_t from, size_t r)
     size_t x = 0;
     if (r > from)
         x = d->x[r - 1] + (d->events[r - 1].is_end && !e->is_end ? 2 : 1);
-    if (e->is_end) {
-        size_t least = start_column(d, e->of, from) + e->of->width - 1;
-        return x > least ? x : least;
-    }
-    return x;
+    return e->is_end ? aphi_larger_of(x, start_column(d, e->of, from) + e->of->width - 1) : x;
 }
 
 /* Places the ranks from..to. Returns the width of the band, including the labels of operations that stay open. */
@@ -256,8 +252,7 @@ static size_t lay_out_band(drawing *d, size_t from, size_t to)
     size_t right = d->x[to] + 1;
     for (size_t r = from; r <= to; r++) {
         const operation *o = d->events[r].of;
-        if (o->end > to && d->x[r] + o->width > right)
-            right = d->x[r] + o->width;
+        right = o->end > to ? aphi_larger_of(right, d->x[r] + o->width) : right;
     }
     return right;
 }

@@ -53,11 +53,8 @@ static void add_entry(table *t, const aphi_result *r, bool unicode)
     aphi_report_count(&e->cells[OPERATIONS], r->operations);
     aphi_report_count(&e->cells[CONFIGURATIONS], r->configurations);
     aphi_report_duration(&e->cells[TIME], r->time_ns);
-    for (size_t i = 0; i < COLUMNS; i++) {
-        size_t width = aphi_utf8_columns(aphi_buffer_text(&e->cells[i]));
-        if (width > t->widths[i])
-            t->widths[i] = width;
-    }
+    for (size_t i = 0; i < COLUMNS; i++)
+        t->widths[i] = aphi_larger_of(t->widths[i], aphi_utf8_columns(aphi_buffer_text(&e->cells[i])));
 }
 
 static void table_deinit(table *t)
@@ -73,8 +70,7 @@ static void fit_widths(table *t, size_t columns)
 {
     size_t others = 0;
     for (size_t i = 0; i < COLUMNS; i++) {
-        size_t title = strlen(titles[i]);
-        t->widths[i] = t->widths[i] > title ? t->widths[i] : title;
+        t->widths[i] = aphi_larger_of(t->widths[i], strlen(titles[i]));
         others += i == PATH ? 0 : t->widths[i] + GAP;
     }
     size_t left = columns > others + FILE_MIN ? columns - others : FILE_MIN;

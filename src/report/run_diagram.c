@@ -257,10 +257,8 @@ static size_t widest_name(const drawing *d)
 {
     char name[32];
     size_t most = 0;
-    for (size_t i = 0; i < d->lane_count; i++) {
-        size_t n = name_text(d, name, sizeof name, d->lanes[i].connection);
-        most = n > most ? n : most;
-    }
+    for (size_t i = 0; i < d->lane_count; i++)
+        most = aphi_larger_of(most, name_text(d, name, sizeof name, d->lanes[i].connection));
     return most;
 }
 
@@ -296,8 +294,7 @@ static size_t gap_width(const drawing *d, size_t i)
     size_t widest = aphi_utf8_columns(label) + 2 * is_failing(d, i);
     wait_remark(d, i, &text);
     for (size_t k = 0;; k++) {
-        size_t n = aphi_utf8_columns(aphi_buffer_text(&text));
-        widest = n > widest ? n : widest;
+        widest = aphi_larger_of(widest, aphi_utf8_columns(aphi_buffer_text(&text)));
         if (!is_failing(d, i) || k == aph_count(d->given->allowed))
             break;
         text.n = 0;
@@ -316,10 +313,8 @@ static void lay_out(drawing *d)
     d->columns = columns < COLUMNS_MIN ? COLUMNS_MIN : columns > COLUMNS_MAX ? COLUMNS_MAX : columns;
     d->time_width = 2;
     for (size_t i = 0; i < d->n; i++) {
-        size_t n = time_text(text, sizeof text, event_at(d, i)->at_ns);
-        d->time_width = n > d->time_width ? n : d->time_width;
-        n = gap_width(d, i);
-        widest = n > widest ? n : widest;
+        d->time_width = aphi_larger_of(d->time_width, time_text(text, sizeof text, event_at(d, i)->at_ns));
+        widest = aphi_larger_of(widest, gap_width(d, i));
     }
     d->gutter = INDENT + 2 + d->time_width + 2;
     size_t spacing = space_lanes(d, widest), last = d->merged ? d->gutter : last_lane_x(d, spacing);

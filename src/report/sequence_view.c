@@ -255,11 +255,6 @@ bool aphi_sequence_view_close(aphi_sequence_view *k, const char *lead)
 {
     bool good = !k->page_name || write_page(k, lead);
     aphi_buffer_free(&k->page);
-    free(k->lanes);
-    free(k->ports);
-    free(k->first);
-    free(k->events);
-    free(k->same);
-    free(k);
+    APHI_FREE_ALL(k->lanes, k->ports, k->first, k->events, k->same, k);
     return good;
 }

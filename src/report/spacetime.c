@@ -143,8 +143,7 @@ static void place_lanes(drawing *w)
     for (size_t i = 0; i < w->d->program.count; i++)
         w->lane[w->d->program.items[i].send.thread] = true;
     for (size_t i = 0; i < w->cast->thread_count; i++)
-        if (w->lane[i] && strlen(w->cast->threads[i]) + 2 > lane)
-            lane = strlen(w->cast->threads[i]) + 2;
+        lane = w->lane[i] ? aphi_larger_of(lane, strlen(w->cast->threads[i]) + 2) : lane;
     for (size_t i = 0; i < w->cast->thread_count; i++)
         if (w->lane[i]) {
             w->middle[i] = at + lane / 2;
@@ -250,10 +249,9 @@ static void draw_names(const drawing *w)
         size_t n = strlen(w->cast->threads[i]);
         if (!w->lane[i])
             continue;
-        for (size_t start = w->middle[i] - (n - 1) / 2; at < start; at++)
-            aphi_buffer_byte(w->out, ' ');
-        aphi_buffer_str(w->out, w->cast->threads[i]);
-        at += n;
+        size_t start = w->middle[i] - (n - 1) / 2;
+        aphi_buffer_format(w->out, "%*s%s", start > at ? (int)(start - at) : 0, "", w->cast->threads[i]);
+        at = aphi_larger_of(at, start) + n;
     }
     aphi_buffer_byte(w->out, '\n');
 }

@@ -15,7 +15,6 @@
 #include "report/utf8.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { STEP_MIN = 4, STEP_MAX = 14, TEXT_MIN = 24, LABEL_COLUMNS = 200 };
@@ -121,17 +120,13 @@ aphi_swimlanes_rows aphi_swimlanes_order(const aphi_swimlanes *s)
         mark_done(&o, &r, row->receive);
         r.count++;
     }
-    free(o.next);
-    free(o.later);
-    free(o.done);
+    APHI_FREE_ALL(o.next, o.later, o.done);
     return r;
 }
 
 void aphi_swimlanes_rows_free(aphi_swimlanes_rows *r)
 {
-    free(r->rows);
-    free(r->row_of);
-    free(r->end);
+    APHI_FREE_ALL(r->rows, r->row_of, r->end);
 }
 
 /* ---- the terminal ------------------------------------------------------------------------------------------------ */
@@ -279,10 +274,8 @@ static void lay_out(drawing *d)
     d->r = aphi_swimlanes_order(s);
     for (size_t n = d->r.count; n >= 10; n /= 10)
         digits++;
-    for (size_t lane = 0; lane < s->lane_count; lane++) {
-        size_t n = aphi_utf8_columns(s->lanes[lane]);
-        widest = n > widest ? n : widest;
-    }
+    for (size_t lane = 0; lane < s->lane_count; lane++)
+        widest = aphi_larger_of(widest, aphi_utf8_columns(s->lanes[lane]));
     d->gutter = 2 + digits;
     size_t most = d->t->columns > d->gutter + TEXT_MIN ? d->t->columns - d->gutter - TEXT_MIN : 0;
     most /= s->lane_count ? s->lane_count : 1;

@@ -57,24 +57,19 @@ static size_t notes_x(const picture *p)
     return LEFT + p->s->lane_count * p->lane_width + RIGHT;
 }
 
-static size_t larger_of(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 static picture lay_out(const aphi_swimlanes *s)
 {
     size_t label = 0, note = 0, name = 0;
     picture p = {.s = s, .r = aphi_swimlanes_order(s)};
     for (size_t i = 0; i < s->count; i++) {
-        label = larger_of(label, shown_columns(s->events[i].label, LABEL_MAX));
-        note = larger_of(note, shown_columns(s->events[i].note, NOTE_MAX));
+        label = aphi_larger_of(label, shown_columns(s->events[i].label, LABEL_MAX));
+        note = aphi_larger_of(note, shown_columns(s->events[i].note, NOTE_MAX));
     }
     for (size_t lane = 0; lane < s->lane_count; lane++)
-        name = larger_of(name, shown_columns(s->lanes[lane], NAME_MAX));
-    p.lane_width = larger_of(label, name) * DIGIT + 20;
+        name = aphi_larger_of(name, shown_columns(s->lanes[lane], NAME_MAX));
+    p.lane_width = aphi_larger_of(label, name) * DIGIT + 20;
     p.lane_width = p.lane_width < LANE_MIN ? LANE_MIN : p.lane_width > LANE_MAX ? LANE_MAX : p.lane_width;
-    p.width = notes_x(&p) + larger_of(note, label) * DIGIT + RIGHT;
+    p.width = notes_x(&p) + aphi_larger_of(note, label) * DIGIT + RIGHT;
     p.height = TOP + p.r.count * ROW + ROW;
     return p;
 }

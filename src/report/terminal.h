@@ -35,6 +35,11 @@ typedef enum aphi_ink {
     APHI_INK_ALARM, /* red and bold */
 } aphi_ink;
 
+static inline size_t aphi_larger_of(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
 /* The escape sequence of the ink; "" without colours. */
 const char *aphi_terminal_ink(const aphi_terminal *t, aphi_ink ink);
 /* Append text, cleaned (utf8.h); `line`: before it another text, after it a newline. */

@@ -163,9 +163,7 @@ static void order_by_part(size_t n, aph_value *conditions, size_t *end)
         end[i] = i + 1 < n && members[i + 1].part == members[i].part ? end[i + 1] : i + 1;
     }
     memcpy(conditions, ordered, n * sizeof *ordered);
-    free(ordered);
-    free(members);
-    free(p.parent);
+    APHI_FREE_ALL(ordered, members, p.parent);
     aphi_symset_deinit(&p.symbols);
 }
 
