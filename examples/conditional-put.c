@@ -41,7 +41,7 @@ static void server(aph *m, aph_value *state)
     } else if (aph_str_is(f, "get")) {
         aph_send(m, q.from, resource);
     } else {
-        aph_unknown_request(m, "known are get and put");
+        aph_unknown_request(m, "expected get or put");
     }
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# demo.sh - a demonstration of Antiphon: a right server, a wrong one with its counterexample, and recorded histories.
+# demo.sh - a demonstration of Antiphon: a correct server, a wrong one with its counterexample, and recorded histories.
 #
 # Every command must end with the expected exit code, so this is also a test. ANTIPHON is the program, ANTIPHON_SUBJECTS the
 # folder of the swap servers, REPORT the page to write. It takes about ten seconds.
@@ -50,7 +50,7 @@ if [ -n "${DISPLAY-}${WAYLAND_DISPLAY-}" ] && [ -t 1 ] && command -v xdg-open >/
 fi
 
 print_text '3. The failure is stored as a script, a line for each request. The next test of the server tries it first, and a replay runs
-it alone: here against the right server.'
+it alone: here against the correct server.'
 script=$(echo "$scratch"/antiphon/*.script)
 echo
 cat "$script"

@@ -26,7 +26,7 @@ static void server(aph *m, aph_value *data)
         aph_send(m, request.from, aph_str("done"));
         *data = aph_set(*data, k, v);
     } else {
-        aph_unknown_request(m, "known are get with a key, and put with a key and a value");
+        aph_unknown_request(m, "expected get with a key, or put with a key and a value");
     }
 }
 

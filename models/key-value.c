@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * key-value.c - kv, a key-value server of strings; an absent key reads as "".
+ * key-value.c - kv, a key-value server for strings; an absent key reads as "".
  *
  *     {"f": "get",    "key": k}                returns the value
  *     {"f": "put",    "key": k, "value": v}    returns "ok"
@@ -171,7 +171,7 @@ static const aph_model *const mutants[] = {
 const aph_model aph_model_kv = {
     .version = APH_MODEL_VERSION,
     .name = "kv",
-    .summary = "a key-value server of strings with get, put, append and delete",
+    .summary = "a key-value server for strings with get, put, append and delete",
     .step = step,
     .rpc = true,
     .part = part,

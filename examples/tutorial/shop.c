@@ -10,7 +10,7 @@ static void step(aph *m, aph_value *stock)
     bool add = aph_str_is(f, "add"), take = aph_str_is(f, "take"), look = aph_str_is(f, "stock");
 
     if (!aph_is_str(item) || (!look && (!(add || take) || !aph_is_int(count) || aph_int_of(count) < 1)))
-        aph_unknown_request(m, "known are add and take with an item and a count, and stock with an item");
+        aph_unknown_request(m, "expected add or take with an item and a count, or stock with an item");
 
     int64_t left = aph_has(*stock, item) ? aph_int_of(aph_get(*stock, item)) : 0;
     if (take && left < aph_int_of(count)) {

@@ -102,7 +102,7 @@ typedef enum aph_check_error {
     APH_CHECK_TRACE_MALFORMED,
     APH_CHECK_TRACE_TRUNCATED, /* the file ends inside an observation */
     APH_CHECK_TRACE_ORPHAN,    /* a response without a request */
-    APH_CHECK_TRACE_OVERLAP,   /* a process does two things at once */
+    APH_CHECK_TRACE_OVERLAP,   /* a process has two operations at once */
     APH_CHECK_TRACE_RANGE,     /* an integer beyond 64 bits */
     APH_CHECK_TRACE_FRACTION,  /* a number that is not an integer */
     APH_CHECK_TRACE_NUL,       /* a raw NUL byte */
@@ -140,7 +140,7 @@ typedef struct aph_check_result {
     /* With APH_CHECK_PASS and options.explain, an array with an object for each part of the state: the order in which
      * the server took the requests (order, as numbers of observations; lines) and its choices (choices, named). */
     aph_value explanation;
-    bool explanation_holds;    /* false is a bug of Antiphon */
+    bool explanation_holds;    /* false is a bug in Antiphon */
 
     uint64_t operations;       /* requests */
     uint64_t observations;

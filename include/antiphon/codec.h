@@ -61,7 +61,7 @@ typedef struct aph_codec {
 
 /* Calls decode, enforces the limit, and checks that decode sets aph_wire as specified. An end inside a message is
  * APH_MALFORMED; without bytes the result is APH_MORE, ended or not. After APH_MORE, call it again with the same bytes
- * plus the new ones and with `scanned` unchanged; after APH_DECODED, with the bytes behind those used.
+ * plus the new ones and with `scanned` unchanged; after APH_DECODED, with the bytes after those used.
  * A NULL codec is aph_codec_json. */
 aph_decoded aph_decode(const aph_codec *codec, aph_wire *wire);
 /* Returns false if the value is not a message of the protocol, or too long. A NULL codec is aph_codec_json. */

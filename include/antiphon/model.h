@@ -125,7 +125,7 @@ typedef struct aph_model {
     /* Returns the part of the state that the request uses, such as its key. Requests of different parts are
      * independent. */
     aph_value (*part)(aph_value request);
-    /* Do the two requests commute: in every state, do both orders give the same state and the same responses? */
+    /* Returns true if the requests commute: in every state, both orders give the same state and the same responses. */
     bool (*commute)(aph_value a, aph_value b);
     /* Is this request a read if it gets this response? A read leaves the state unchanged, or only fixes a choice that
      * was still open: every behaviour after it is also possible without it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * dates.h - the dates of HTTP as seconds since 1970. */
+ * dates.h - HTTP dates as seconds since 1970. */
 #ifndef APHI_HTTP_DATES_H
 #define APHI_HTTP_DATES_H
 

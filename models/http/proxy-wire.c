@@ -52,7 +52,7 @@ static aph_value str_of(aphi_span s) { return aph_bytes(s.text, s.n); }
 
 /* ---- Via --------------------------------------------------------------------------------------------------------- */
 
-/* The length of the first member of the list: up to a comma outside of comments. */
+/* The length of the first member of the list: up to a comma outside comments. */
 static size_t member_end(aphi_span s)
 {
     size_t depth = 0, i = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * proxy.c - a forward proxy of HTTP/1.1: RFC 9110 7 and RFC 9112 3.2.
+ * proxy.c - an HTTP/1.1 forward proxy: RFC 9110 7 and RFC 9112 3.2.
  *
  *     client to proxy   {"method": "GET", "to": "here", "target": "/a", "host": "here", "fields": {"x-mark": "7"}}
  *     proxy to origin   {"method": "GET", "target": "/a", "host": "here", "fields": {"x-mark": "7"}, "via": [...], ...}
@@ -351,7 +351,7 @@ static const aph_waiver waivers[] = {
 const aph_model aph_model_http_proxy = {
     .version = APH_MODEL_VERSION,
     .name = "http-proxy",
-    .summary = "a forward proxy of HTTP/1.1 (RFC 9110 7): the tester plays clients and origin server",
+    .summary = "an HTTP/1.1 forward proxy (RFC 9110 7): the tester plays clients and origin server",
     .step = step,
     .eager = true,
     .calls_apart = true,

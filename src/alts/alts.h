@@ -38,7 +38,7 @@ typedef struct aphi_alts_move {
     uint16_t port;      /* unused by a local event */
     uint16_t label;
     uint8_t op;         /* aphi_alts_op */
-    bool sync;          /* of a send: wait until it is received; a receive accepts both kinds */
+    bool sync;          /* for a send: wait until it is received; a receive accepts both kinds */
 } aphi_alts_move;
 
 typedef struct aphi_alts_component {

@@ -6,7 +6,7 @@
  *             (timeouts in nanoseconds, no timerfd), one call for each ready descriptor, one for each due timer.
  * Invariants: 1. events[next] .. events[count - 1] are not handled yet, and name registered watches only
  *             2. interest is the kernel's while a watch is registered
- * Cost:       no allocation and no system call per event. Unwatching scans the events of the round that remain.
+ * Cost:       no allocation and no system call per event. Unwatching scans the remaining events of the round.
  * Read next:  docs/decisions.md, "An event loop of our own" */
 #include "base/event_loop.h"
 

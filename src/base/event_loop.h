@@ -32,7 +32,7 @@ typedef struct aphi_event_loop {
     struct epoll_event events[APHI_EVENT_LOOP_BATCH];
 } aphi_event_loop;
 
-/* Returns false with errno if there is no descriptor left. The loop must not move afterwards. */
+/* Returns false with errno if no descriptor is left. The loop must not move afterwards. */
 bool aphi_event_loop_open(aphi_event_loop *l, void *context);
 /* Closes the loop, not the watched descriptors. A loop that is all zero or failed to open may be closed, too. */
 void aphi_event_loop_close(aphi_event_loop *l);

@@ -217,7 +217,7 @@ static int print_command(const parser *p, void (*print)(const aphi_command *, FI
     return aphi_written(0);
 }
 
-/* value: after "=" or a letter, or NULL. Negative: go on; else the exit code. */
+/* value: after "=" or a letter, or NULL. Negative: continue; else the exit code. */
 static int take_option(parser *p, const aphi_option *o, const char *value)
 {
     if (o == &help_option)

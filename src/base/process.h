@@ -27,7 +27,7 @@ typedef struct aphi_process_options {
 typedef struct aphi_process {
     pid_t pid;             /* 0: not started, or all have ended and are reaped */
     bool own_group;
-    bool leader_ended;     /* the one that was started */
+    bool leader_ended;     /* the started process itself */
     bool stopped;          /* by a signal such as SIGSTOP */
     bool failed;           /* status is that of the first process that failed */
     int status;            /* of the latest process that ended, as waitpid stores it */

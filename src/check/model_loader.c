@@ -180,7 +180,7 @@ static bool open_library(const char *path, const char *shown, aph_loaded_model *
         return fail(error, APH_LOAD_NO_MODEL, "%s: no model; end the file with APH_MODEL(the_model)", shown);
     if (model->version != APH_MODEL_VERSION)
         return fail(error, APH_LOAD_VERSION,
-                    "%s: made for version %d of models, not for version %d; set .version = APH_MODEL_VERSION and "
+                    "%s: written for model version %d, not %d; set .version = APH_MODEL_VERSION and "
                     "compile it again",
                     shown, model->version, APH_MODEL_VERSION);
     if (!model->name || !model->step)
@@ -238,7 +238,7 @@ static char *find_include(aph_load_error *error)
     return NULL;
 }
 
-/* Is it a directory, not a link to one, that only this user can write to? */
+/* Returns true for a directory, not a link to one, that only this user can write to. */
 static bool is_private(const char *directory)
 {
     struct stat s;
@@ -246,7 +246,7 @@ static bool is_private(const char *directory)
            !(s.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Are other users unable to rename its entries? */
+/* Returns true if other users cannot rename its entries. */
 static bool is_safe_parent(const char *directory)
 {
     struct stat s;
@@ -339,7 +339,7 @@ static bool cache_key(compilation *c, uint64_t *key, aph_load_error *error)
 {
     aphi_buffer text = {0};
     int argc = c->argc;
-    add_argument(c, &argc, "-w"); /* warnings come with the compilation */
+    add_argument(c, &argc, "-w"); /* the compilation prints the warnings */
     add_argument(c, &argc, "-E");
     add_argument(c, &argc, c->source);
     bool ok = run_compiler(c, &text, error);

@@ -30,7 +30,7 @@ static const aphi_option options[] = {
     APHI_DURATION(conform, time_ns, "run-time", "MS", APHI_MS_NS, APHI_MS_NS, 86400 * (uint64_t)APHI_SECOND_NS,
                   "time limit of a run, in milliseconds; a longer run does not terminate (default: 10000)"),
     APHI_NUMBER(conform, run.captures, "captures", "N", 0, UINT32_MAX,
-                "with --local: make up to N random runs to capture message contents (default: 200)"),
+                "with --local: capture message contents in up to N random runs (default: 200)"),
     APHI_TEXT(conform, page, "report", "FILE",
               "write a page with model and program side by side at the first difference"),
     APHI_JSON_OPTION(conform, json),

@@ -37,7 +37,7 @@ static int find_explanation(const aph_model *model, const char *file, const aph_
         aph_json_write(stdout, r->explanation);
         fputc('\n', stdout);
         if (!r->explanation_holds)
-            aphi_complain("this explanation does not hold: a bug of Antiphon; report it");
+            aphi_complain("this explanation does not hold: a bug in Antiphon; report it");
         code = fflush(stdout) ? APHI_EXIT_WRITE : r->explanation_holds ? APHI_EXIT_PASS : APHI_EXIT_UNKNOWN;
     } else {
         aphi_buffer out = {0};

@@ -23,9 +23,9 @@ static const aphi_option options[] = {
     APHI_TEXT(explore, list, "list", "FILE", "write the sequences, one JSON object per line; - is standard output"),
     APHI_FLAG(explore, campaign.races, "races",
               "with --list: add the race set of each receive and a vector timestamp of each event"),
-    APHI_NUMBER(explore, campaign.random, "random", "N", 1, UINT32_MAX, "make N runs with random choices instead"),
+    APHI_NUMBER(explore, campaign.random, "random", "N", 1, UINT32_MAX, "run N times with random choices instead"),
     APHI_NUMBER(explore, campaign.seed, "seed", "N", 1, UINT32_MAX,
-                "seed of the first random run; each run increments it (default: 1)"),
+                "seed for the first random run; each run increments it (default: 1)"),
     APHI_FLAG(explore, campaign.twice, "twice", "with --random: replay each run and compare"),
     APHI_TEXT(explore, campaign.replay, "replay", "FILE",
               "replay the sequences of FILE instead; the runs must be the same"),
@@ -38,7 +38,7 @@ static const aphi_option options[] = {
     APHI_JSON_OPTION(explore, json),
     {0}};
 
-/* Negative: go on; else the exit code. */
+/* Negative: continue; else the exit code. */
 static int check_options(const aphi_program_campaign_options *o)
 {
     if ((o->random > 0) + (o->replay != NULL) + (o->prefix != NULL) > 1)
@@ -138,7 +138,7 @@ const aphi_command aphi_command_explore = {
     .summary = "run a message-passing program in every order of its messages",
     .operands = "PROGRAM [ARGUMENT]...",
     .description = "Run PROGRAM, which uses libantiphon-threads, once for each partially ordered sequence of its "
-                   "messages: two sequences differ if some receive takes another message. With --random, make random "
+                   "messages: two sequences differ if a receive takes a different message. With --random, make random "
                    "runs instead; with --replay or --prefix, replay sequences of a file.",
     .exit_codes = "0 all runs ended, 2 usage, 4 not written, 5 interrupted, 70 the program cannot be started or does "
                   "not use the library, 71 a sequence cannot be read, 72 it cannot be followed, 73 deadlock, 74 a "

@@ -28,7 +28,7 @@ static const aphi_option options[] = {
     APHI_NUMBER(proxying, every, "every", "N", 1, UINT64_MAX,
                 "inject the fault into every N-th message that it applies to (default: 1)"),
     APHI_NUMBER(proxying, seed, "seed", "N", 0, UINT64_MAX,
-                "seed of the random choices (default: random; it is printed)"),
+                "seed for the random choices (default: random; it is printed)"),
     APHI_NUMBER(proxying, port, "listen", "PORT", 0, 65535,
                 "listen on this port (default: 0, any free port; it is printed)"),
     APHI_TEXT(proxying, target.target, "target", "HOST:PORT", "proxy a server that is already running"),
@@ -48,7 +48,7 @@ static int list_faults(void)
     return aphi_written(APHI_EXIT_PASS);
 }
 
-/* Negative: go on; else the exit code. */
+/* Negative: continue; else the exit code. */
 static int check_options(proxying *p)
 {
     char error[256];
@@ -212,8 +212,8 @@ const aphi_command aphi_command_fault = {
     .operands = "--break KIND[:ARG] --target HOST:PORT | --run COMMAND",
     .description = "Listen on 127.0.0.1, forward each connection to the target, and inject one kind of fault into "
                    "the HTTP/1.1 messages, or into the bytes; all other bytes are forwarded unchanged. Ends at a "
-                   "signal, or when the server of --run ends. The first line of output is \"listening on "
+                   "signal, or when the server of --run exits. The first line of output is \"listening on "
                    "127.0.0.1:PORT\".",
-    .exit_codes = "0 ended by a signal, 2 usage, 9 the server ended, 51 it cannot be started or found, 53 cannot "
+    .exit_codes = "0 stopped by a signal, 2 usage, 9 the server exited, 51 it cannot be started or found, 53 cannot "
                   "listen.",
     .options = options, .run = fault_command};

@@ -85,7 +85,7 @@ static const aphi_option options[] = {
     APHI_TEXT(reach, page, "report", "FILE",
               "write a page with the first ten sequences, or N of --draw, and the failing one"),
     APHI_NUMBER(reach, sample, "sample", "N", 1, UINT64_MAX, "visit N random sequences instead of all"),
-    APHI_NUMBER(reach, seed, "seed", "N", 0, UINT64_MAX, "seed of the sample (default: 1)"),
+    APHI_NUMBER(reach, seed, "seed", "N", 0, UINT64_MAX, "seed for the sample (default: 1)"),
     APHI_FLAG(reach, properties.deadlock_free, "deadlock-free", "fail if a sequence ends in a deadlock"),
     APHI_TEXT(reach, properties.exclusive, "exclusive", "EVENT",
               "fail if two components can be in the state after their local event EVENT at the same time"),
@@ -106,7 +106,7 @@ static const aphi_option options[] = {
      .choices = print_formats, .given = 1 + offsetof(reach, print),
      .help = "print the model instead: alts, dot (for Graphviz) or aut (one component)"},
     APHI_TEXT(reach, component, "component", "NAME", "the component for --print aut"),
-    APHI_FLAG(reach, count, "count", "count the sequences without visiting each; equal situations are kept in memory"),
+    APHI_FLAG(reach, count, "count", "count the sequences without visiting each; stores equal states in memory"),
     APHI_FLAG(reach, local, "local", "count the local sequences of each component instead, without the global ones"),
     APHI_FLAG(reach, local_options.events_only, "events-only", "with --local: ignore race sets"),
     APHI_FLAG(reach, local_options.by_projection, "by-projection", "with --local: project all global sequences"),
@@ -124,7 +124,7 @@ static int print_text(aphi_buffer *text, int code)
 
 /* ---- visits ------------------------------------------------------------------------------------------------------ */
 
-/* Is this process of mpirun not rank 0? */
+/* Returns true in a process of mpirun other than rank 0. */
 static bool is_follower(const reach *r)
 {
     return r->link && r->link->rank > 0;
@@ -395,7 +395,7 @@ static int run_search(reach *r)
     uint64_t own = aphi_checkpoint_fingerprint(&r->compiled);
     int code = APHI_EXIT_RANKS;
     if (is_follower(r) && own != r->announced) {
-        aphi_complain("%s: rank %d has another model of that name than rank 0; use the same on all machines", r->model,
+        aphi_complain("%s: rank %d has another model than rank 0; use the same on all machines", r->model,
                       r->link->rank);
     } else {
         code = run_compiled(r, own);
@@ -492,14 +492,14 @@ static int run_together(reach *r)
     return code;
 }
 
-/* Is there an option that needs visits, or interleavings? */
+/* Returns true if an option needs visits or interleavings. */
 static bool needs_search(const reach *r)
 {
     return r->list || r->sample || r->states || r->total_orders || r->parallel.checkpoint || r->limit || r->print ||
            r->draw || r->page || aphi_properties_any(&r->properties);
 }
 
-/* Negative: go on; else the exit code. */
+/* Negative: continue; else the exit code. */
 static int check_options(const reach *r)
 {
     if (r->list && (r->json || r->draw || r->page))
@@ -530,7 +530,7 @@ static int reach_command(int count, char **words)
     if (code < 0) {
         r.model = words[0];
         if (r.draw)
-            r.jobs = 1; /* one worker visits neighbouring sequences one after the other */
+            r.jobs = 1; /* one worker visits neighbouring sequences one after another */
         code = aphi_mpirun_is_used() ? run_together(&r) : run_mode(&r);
     }
     aphi_forbidden_free(&r.properties.forbidden);

@@ -29,7 +29,7 @@ static const aphi_option options[] = {
     APHI_NUMBER(refine, bounds.random, "random", "N", 0, UINT64_MAX,
                 "then run N random schedules with twice the clients and four times the messages (default: 1000)"),
     APHI_NUMBER(refine, bounds.seed, "seed", "N", 0, UINT64_MAX,
-                "seed of the requests and of the random schedules (default: 1)"),
+                "seed for the requests and the random schedules (default: 1)"),
     APHI_SECONDS(refine, time_ns, "time", "give up after DURATION (default: no limit)"),
     APHI_SIZE(refine, bounds.options.memory, "memory", 0,
               "give up beyond this much memory (default: 4096; 0: no limit)"),

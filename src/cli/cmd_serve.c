@@ -22,7 +22,7 @@ static const aphi_option options[] = {
                 "listen on this port (default: 0, any free port; it is printed)"),
     APHI_TEXT(serve, server.host, "host", "HOST", "listen on this address (default: 127.0.0.1)"),
     APHI_NUMBER(serve, server.seed, "seed", "N", 0, UINT64_MAX,
-                "seed of the random choices (default: random; it is printed)"),
+                "seed for the random choices (default: random; it is printed)"),
     APHI_CHOICE(serve, server.through, "env", "ENV", aphi_environment_names,
                 "tcp (default): messages of a connection keep their order and take random times; sync: each request is "
                 "taken and answered at once; udp: datagrams are lost, duplicated and reordered"),
@@ -41,7 +41,7 @@ static const aphi_option options[] = {
 
 /* ---- combinations of options ------------------------------------------------------------------------------------- */
 
-/* Negative: go on; else the exit code. */
+/* Negative: continue; else the exit code. */
 static int check_options(const serve *s)
 {
     if (s->lossy && s->server.through != APHI_SERVE_UDP)
@@ -154,5 +154,5 @@ const aphi_command aphi_command_serve = {
                    "random, and messages take random times, so that the server shows the behaviours that the model "
                    "allows. SPEC is a built-in model (see antiphon models), ./mine.c, ./mine.so or ./mine.prog.\n"
                    "The first line of output is \"listening on HOST:PORT\".",
-    .exit_codes = "0 ended by a signal, 2 usage, 53 cannot listen; 30 to 44 an error in the model.",
+    .exit_codes = "0 stopped by a signal, 2 usage, 53 cannot listen; 30 to 44 an error in the model.",
     .options = options, .operands_min = 1, .operands_max = 1, .run = serve_command};

@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { POLL_S = 1 }; /* a server in the background ends without SIGCHLD for us */
+enum { POLL_S = 1 }; /* a daemon exits without SIGCHLD to this process */
 
 typedef struct launch {
     aphi_subject_options subject;
@@ -142,8 +142,8 @@ const aphi_command aphi_command_subject = {
     .summary = "start a known server, or list the known servers",
     .operands = "[NAME]",
     .description = "Start the server NAME as antiphon test --subject NAME does: on a free port of 127.0.0.1, with "
-                   "its configuration and documents in a temporary folder that is removed in the end. It runs until "
+                   "its configuration and documents in a temporary folder that is removed at the end. It runs until "
                    "SIGINT, SIGTERM or SIGHUP. The first line of output is \"listening on HOST:PORT\". Without NAME, "
                    "list the servers and the paths of their programs.",
-    .exit_codes = "0 ended by a signal, 2 usage, 9 the server ended, 51 it cannot be started.",
+    .exit_codes = "0 stopped by a signal, 2 usage, 9 the server exited, 51 it cannot be started.",
     .options = options, .operands_max = 1, .run = subject_command};

@@ -74,7 +74,7 @@ static const aphi_option options[] = {
                 "open up to N connections at once (default: 10)"),
     APHI_NUMBER(survey, session.campaign.depth, "pipeline", "N", 1, 1000,
                 "have up to N pending requests on a connection (default: 1)"),
-    APHI_NUMBER(survey, session.campaign.seed, "seed", "N", 0, UINT64_MAX, "seed of the random choices (default: 1)"),
+    APHI_NUMBER(survey, session.campaign.seed, "seed", "N", 0, UINT64_MAX, "seed for the random choices (default: 1)"),
     {0}};
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
@@ -257,7 +257,7 @@ static int survey_all(survey *s)
     return code;
 }
 
-/* Negative: go on; else the exit code. */
+/* Negative: continue; else the exit code. */
 static int check_options(survey *s)
 {
     if (!*s->folder)
@@ -289,7 +289,7 @@ static int survey_command(int count, char **words)
 
 const aphi_command aphi_command_survey = {
     .name = "survey",
-    .summary = "report the choices and the violations of servers, a page for each",
+    .summary = "report the choices and violations of servers, one page per server",
     .operands = "--subject NAME | --run COMMAND SPEC",
     .description = "Test each server repeatedly against the model SPEC. A violation is shrunk and, if a waiver of "
                    "the model explains it, waived in the next tests, until a test passes or no waiver explains a "

@@ -30,7 +30,7 @@ static const aphi_option options[] = {
     APHI_NUMBER(test, session.campaign.depth, "pipeline", "N", 1, 1000,
                 "have up to N pending requests on a connection (default: 3)"),
     APHI_NUMBER(test, session.campaign.seed, "seed", "N", 0, UINT64_MAX,
-                "seed of the random choices (default: from the clock; it is printed)"),
+                "seed for the random choices (default: from the clock; it is printed)"),
     APHI_FLAG(test, no_shrink, "no-shrink", "do not shrink a failing run"),
     APHI_DURATION(test, session.campaign.shrink_ns, "shrink-time", "DURATION", S, APHI_MS_NS, 1000000 * S,
                   "shrink for at most DURATION (default: 30s)"),
@@ -71,7 +71,7 @@ static const aphi_option options[] = {
 
 /* ---- combinations of options ------------------------------------------------------------------------------------- */
 
-/* Negative: go on; else the exit code. */
+/* Negative: continue; else the exit code. */
 static int check_options(const test *t)
 {
     const aphi_test_session_options *s = &t->session;
@@ -194,6 +194,6 @@ const aphi_command aphi_command_replay = {
     .summary = "run a script of antiphon test again",
     .operands = "FILE [SPEC]",
     .description = "Run the script FILE, such as one that antiphon test kept, and check the result. Reports the first "
-                   "difference to the recorded run. SPEC is needed if the model is not built in.",
+                   "difference from the recorded run. SPEC is needed if the model is not built in.",
     .exit_codes = EXIT_CODES, .options = options + TEST_ONLY, .operands_min = 1, .operands_max = 2,
     .run = replay_command};

@@ -15,8 +15,8 @@
     X(USAGE, 2, "invalid command line") \
     X(UNKNOWN, 3, "a limit of time, memory or the solver was reached first") \
     X(WRITE, 4, "a result could not be written") \
-    X(INTERRUPTED, 5, "ended by a signal; the results so far were written") \
-    X(REPLAY, 6, "an explanation does not hold: a bug of Antiphon; report it") \
+    X(INTERRUPTED, 5, "stopped by a signal; the results so far were written") \
+    X(REPLAY, 6, "an explanation does not hold: a bug in Antiphon; report it") \
     X(VACUOUS, 7, "a run did not reach the behaviour to test") \
     X(STARVED, 8, "the subject does not respond to a pending request") \
     X(DEAD, 9, "the subject refuses connections, closes them, or has exited") \
@@ -25,7 +25,7 @@
     X(TRACE_MALFORMED, 12, "a trace is malformed") \
     X(TRACE_TRUNCATED, 13, "a trace is truncated") \
     X(TRACE_ORPHAN, 14, "a trace has a response without a request") \
-    X(TRACE_OVERLAP, 15, "a process of a trace does two things at once") \
+    X(TRACE_OVERLAP, 15, "a process in a trace has two operations at once") \
     X(TRACE_RANGE, 16, "a trace has an integer beyond 64 bits") \
     X(TRACE_FRACTION, 17, "a trace has a number that is not an integer") \
     X(TRACE_NUL, 18, "a trace has a raw NUL byte") \

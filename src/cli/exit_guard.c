@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * exit_guard.c - the functions that end a process, for the models that we load.
+ * exit_guard.c - replacements of exit and its relatives, for loaded models.
  *
- * Idea:       a model is a shared object, which finds exit and its like in the program before it would find those of
+ * Idea:       a model is a shared object, which resolves exit and its relatives to those of the program before those of
  *             the C library. Called inside a step, they leave the step, as a crash does; called by another function of
- *             the model, they end the program with the code of a crash. A model must not end us with the code of a
- *             pass.
+ *             the model, they exit with the code of a crash. So a model cannot exit with the code of a pass.
  * Not done:   direct system calls are not intercepted. */
 #include "cli/exit_guard.h"
 

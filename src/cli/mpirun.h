@@ -6,7 +6,7 @@
 
 #include "explore/process_link.h"
 
-/* Has mpirun started several processes? */
+/* Returns true if mpirun started several processes. */
 bool aphi_mpirun_is_used(void);
 /* Loads libantiphon-mpi from the folder of the program, the install folder or the library path. Returns NULL
  * with a message on stderr if it cannot be loaded. */

@@ -17,7 +17,7 @@ typedef enum aphi_violation {
     APHI_VIOLATION_ENDLESS,      /* a run takes too long */
     APHI_VIOLATION_CRASHED,      /* a run ends by a signal, or with an error */
     APHI_VIOLATION_RACE_MISSING, /* a message is missing from a race set of the program */
-    APHI_VIOLATION_EXTRA,        /* the model ends or waits forever, the program has another event */
+    APHI_VIOLATION_EXTRA,        /* the model ends or waits forever, the program continues */
     APHI_VIOLATION_STUCK,        /* the model ends, the program waits forever */
     APHI_VIOLATION_ENDS,         /* the model waits forever, the program ends */
     APHI_VIOLATION_WAITS,        /* the model waits forever, the program waits for something else */

@@ -2,7 +2,7 @@
  *
  * conformance_campaign.c - tests of a program with all sequences of a model.
  *
- * Idea:       the sequences are visited one after the other (src/explore/parallel.c). Each is a test of the whole
+ * Idea:       the sequences are visited one after another (src/explore/parallel.c). Each is a test of the whole
  *             program; or, if local, all are collected first, and each thread is tested alone. A violation found by one
  *             tester stops all. */
 #include "execute/conformance.h"

@@ -131,7 +131,7 @@ static bool read_layout(aphi_program *p, const char *name, uint64_t time_ms, cha
     bool first = true;
     for (;; first = false) {
         switch (read_line(p, line, deadline)) {
-        case READ_END: return aphi_fail(error, size, "%s ended before it ran its threads: %s", name, hint);
+        case READ_END: return aphi_fail(error, size, "%s exited before it ran its threads: %s", name, hint);
         case READ_TIMEOUT: return aphi_fail(error, size, "%s did not run its threads within %" PRIu64 " ms: %s", name,
                                             time_ms + GRACE_MS / 10, hint);
         default: break;
@@ -333,7 +333,7 @@ static bool read_recording(aphi_program *p, aphi_recording *r, int64_t deadline_
     aphi_recording_clear(r);
     for (;;) {
         switch (read_line(p, line, deadline_ns)) {
-        case READ_END: return aphi_fail(error, size, "the program ended between two runs");
+        case READ_END: return aphi_fail(error, size, "the program exited between two runs");
         case READ_TIMEOUT: return aphi_fail(error, size, "the program does not respond");
         default: break;
         }
@@ -369,6 +369,6 @@ bool aphi_program_run(aphi_program *p, const aphi_program_run_options *options, 
                       size_t size)
 {
     if (!send_request(p, options))
-        return aphi_fail(error, size, "the program ended between two runs");
+        return aphi_fail(error, size, "the program exited between two runs");
     return read_recording(p, r, aphi_clock_ns() + (int64_t)(options->time_ms + GRACE_MS) * 1000000, error, size);
 }

@@ -90,7 +90,7 @@ void aphi_recording_free(aphi_recording *r)
     *r = (aphi_recording){0};
 }
 
-/* Returns the next event of a thread from *at on, or NULL, and moves *at behind it. */
+/* Returns the next event of a thread from *at on, or NULL, and moves *at past it. */
 static const aphi_recorded_event *next_event_of(const aphi_recording *r, size_t thread, size_t *at)
 {
     while (*at < r->event_count)

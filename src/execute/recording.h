@@ -67,7 +67,7 @@ typedef struct aphi_recorded_event {
     aphi_event_id id;
     uint16_t port;
     uint32_t label;
-    aphi_event_id peer;                  /* of a send that was not received: index 0 */
+    aphi_event_id peer;                  /* for a send that was not received: index 0 */
     uint32_t open, open_count;           /* of a receive, in open_items */
     uint32_t available, available_count; /* of a free receive, in available */
     unsigned char payload[16];

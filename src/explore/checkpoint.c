@@ -135,7 +135,7 @@ bool aphi_checkpoint_read(const char *path, const aphi_compiled_model *model, ap
     if (!read_header(file, &fingerprint, stats, &count))
         snprintf(why, size, "%s is not a checkpoint of antiphon reach", path);
     else if (fingerprint != aphi_checkpoint_fingerprint(model))
-        snprintf(why, size, "%s was made for another model", path);
+        snprintf(why, size, "%s belongs to another model", path);
     else if ((added = read_branches(file, model, count, pending)) != count || !feof(file))
         snprintf(why, size, "%s is damaged at its branch %zu", path, added + 1);
     else

@@ -348,7 +348,7 @@ static void check_silence(aphi_distributed *d, aphi_parallel *p, int64_t now)
     }
 }
 
-/* The process with the largest share of those that can get a request; 0: none. */
+/* Of the processes that can get a request, the one with the largest share; 0: none. */
 static int find_busiest(const aphi_distributed *d, double min_share)
 {
     int best = 0;

@@ -55,7 +55,7 @@ bool aphi_explorer_stopped(const aphi_explorer *e); /* visit returned false */
 typedef struct aphi_step {
     uint32_t state;       /* of the compiled model, before the step */
     uint16_t input;       /* of a receive */
-    uint16_t peer;        /* of a receive: the thread that sent */
+    uint16_t peer;        /* for a receive: the thread that sent */
     uint16_t peer_index;  /* of the send, from 0 */
     bool sync;            /* of a receive */
 } aphi_step;

@@ -14,7 +14,7 @@ typedef struct aphi_event {
     uint16_t port, label; /* a local event has no port */
     uint16_t peer;        /* the other thread */
     uint32_t peer_index;  /* of its event, from 0, if matched */
-    uint32_t freed_by;    /* of a send that waited for room: index of the receive that freed it, + 1 */
+    uint32_t freed_by;    /* for a send that waited for room: index of the receive that freed it, + 1 */
 } aphi_event;
 
 /* Thread t has the events first[t] .. first[t + 1] - 1. A vector clock has an entry for each thread: the number of its

@@ -28,8 +28,8 @@ typedef struct event_graph {
     uint32_t *base;          /* by thread: its first node */
     uint32_t node_count;
     uint32_t *partner;       /* of a send, its receive; of a synchronous receive, its send */
-    uint32_t *room;          /* of a receive: the send that began when it freed room */
-    uint32_t *next;          /* of a send: the send received next from the same port, or NONE */
+    uint32_t *room;          /* for a receive: the send that began when it freed room */
+    uint32_t *next;          /* for a send: the send received next from the same port, or NONE */
     uint16_t *last;          /* of the send received last from a port: the port + 1 */
     uint32_t *stack;
     uint8_t *seen;

@@ -517,7 +517,7 @@ static void store_first_tag(aphi_fault *fault, uint64_t target, const aphi_field
     first->text[etag->value_n] = 0;
 }
 
-/* Does the response have a tag that is not the first of its target? */
+/* Returns true if the response has a tag other than the first one of its target. */
 static bool has_new_tag(aphi_fault *fault, const aphi_head *h, uint64_t target)
 {
     aphi_field etag;

@@ -69,7 +69,7 @@ typedef struct aphi_fault {
 bool aphi_fault_parse(aphi_fault *fault, const char *text, char *error, size_t error_size);
 /* The name and the description of the i-th kind; NULL after the last. */
 const char *aphi_fault_line(size_t i, const char **name);
-/* Is it injected into bytes, not into HTTP messages? */
+/* Returns true if the fault is injected into bytes, not into HTTP messages. */
 bool aphi_fault_is_bytewise(const aphi_fault *fault);
 /* Counts a candidate. Returns whether it is to be changed. */
 bool aphi_fault_due(aphi_fault *fault);
@@ -79,10 +79,10 @@ typedef struct aphi_fault_effect {
     bool drop_body;
     bool drop_byte, add_byte;
     char byte;          /* to be added */
-    bool skip_chunk;    /* inside a chunk that has become empty */
+    bool skip_chunk;    /* inside a chunk that became empty */
     int status;         /* the request is not forwarded, but gets an empty response with this status; 0: it is */
     bool as_get;        /* a HEAD was forwarded as GET, and its response has a body */
-    bool close;         /* the connection is closed in place of the response */
+    bool close;         /* the connection is closed instead of the response */
 } aphi_fault_effect;
 
 /* Appends the head to out, changed or unchanged. For a response: to_head: to a HEAD; target: a number that identifies

@@ -51,7 +51,7 @@ typedef enum { DELAY_OVER, HOLD_OVER, SILENCE_OVER } timer_kind;
 typedef struct pending { /* a request without a response */
     char method;      /* 'H': HEAD, 'C': CONNECT, 0: another */
     short status;     /* not forwarded: the proxy responds with this status; 0: forwarded */
-    bool close;       /* the connection is closed in place of the response */
+    bool close;       /* the connection is closed instead of the response */
     bool interim;     /* the client waits for 100 Continue, which the target will not send */
     bool closes;      /* the last request of its connection */
     uint64_t target;  /* a number for the request target */
@@ -68,7 +68,7 @@ typedef struct side {
     bool failed;       /* and was reset, or could not be reached */
     bool write_failed; /* bytes for it are discarded */
     bool shut;         /* we have half-closed */
-    bool blocked;      /* the socket accepts no more bytes at present */
+    bool blocked;      /* the socket accepts no more bytes now */
     bool slow;         /* one byte per write */
 } side;
 
@@ -192,7 +192,7 @@ static void add_channel(aphi_fault_proxy *p, int fd)
     init_side(l->target, l, -1);
     l->target->is_target = true;
     if (!connect_target(p, l->target)) {
-        warn(p, "no connection to the target at present", errno);
+        warn(p, "cannot connect to the target now", errno);
         close(fd);
         free_channel(l);
         return;
@@ -213,7 +213,7 @@ static void accept_ready(void *proxy, void *data, uint32_t events)
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
         int fd = aphi_port_accept(p->listener.fd);
         if (fd < 0 && aphi_port_is_exhausted(errno)) {
-            warn(p, "no more connections at present", errno);
+            warn(p, "cannot accept more connections now", errno);
             set_accepting(p, p->count == 0);
         }
         if (fd < 0)

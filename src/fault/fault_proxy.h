@@ -19,7 +19,7 @@ typedef struct aphi_fault_proxy_stats {
 aphi_fault_proxy *aphi_fault_proxy_open(uint16_t port, const struct sockaddr *target, socklen_t target_size,
                                         aphi_fault *fault, char *error, size_t error_size);
 uint16_t aphi_fault_proxy_port(const aphi_fault_proxy *p);
-/* Forwards until it is stopped. Returns false with a message if it cannot go on. */
+/* Forwards until it is stopped. Returns false with a message if it cannot continue. */
 bool aphi_fault_proxy_run(aphi_fault_proxy *p, char *error, size_t error_size);
 /* Forwards the bytes in transit, for up to ns, and accepts no more connections. */
 void aphi_fault_proxy_drain(aphi_fault_proxy *p, int64_t ns);

@@ -411,7 +411,7 @@ static node *draw_alternative(node *n, aph_gen *g, aph_value wish)
     return n->children[aphi_weights_pick(&g->weights, n->options, n->count, &g->choice)];
 }
 
-/* Limits are likely: many errors are there. */
+/* Favours limits: many errors occur there. */
 static int64_t draw_integer(const node *n, aph_gen *g)
 {
     switch (aph_gen_below(g, 16)) {

@@ -375,7 +375,7 @@ static uint32_t choice_port(const aphi_independence *k, const choice *x)
     return g->components[x->sender].moves[g->components[x->sender].first[k->v[x->sender]]].port;
 }
 
-/* The move by which the agent makes the choice in k->v, or NONE; assumes that the message is there. */
+/* The move by which the agent makes the choice in k->v, or NONE; assumes that the message is available. */
 static uint32_t find_move(const aphi_independence *k, const choice *x)
 {
     const aphi_reduced_component *comp = &k->space->model.components[x->agent];

@@ -22,7 +22,7 @@ size_t aphi_race_candidates_sort(aphi_race_candidate *candidates, size_t count);
 
 typedef struct aphi_local_event {
     aphi_alts_op op;
-    bool sync;                       /* of sends and receives: the message is synchronous */
+    bool sync;                       /* for sends and receives: the message is synchronous */
     uint32_t port, label;            /* a local event has only the label */
     uint32_t peer;                   /* sender or receiver */
     uint32_t state;                  /* of the component, before the event; its receives are the OpenList */

@@ -16,7 +16,7 @@
 typedef struct aphi_space_step {
     uint32_t move;    /* of the receiver; of the sender if it enqueues */
     uint32_t entry;   /* taken from the channel */
-    uint32_t channel; /* APHI_REDUCED_NO_CHANNEL: a synchronous message outside of any queue */
+    uint32_t channel; /* APHI_REDUCED_NO_CHANNEL: a synchronous message outside any queue */
     uint16_t agent;   /* the component that makes the choice: the owner of the port */
     uint16_t sender;
     bool enqueues;    /* a message enters a contended queue; otherwise a receive */
@@ -38,7 +38,7 @@ typedef struct aphi_state_space {
     uint32_t first_step[APHI_ALTS_COMPONENTS_MAX + 1];
     uint64_t enabled, allowed;                    /* agents that have a step, an allowed step */
     uint64_t enablers[APHI_ALTS_COMPONENTS_MAX];  /* agents that may still add a choice to this one */
-    uint64_t waits_for[APHI_ALTS_COMPONENTS_MAX]; /* of a sender: the agent that must move first */
+    uint64_t waits_for[APHI_ALTS_COMPONENTS_MAX]; /* for a sender: the agent that must move first */
     uint32_t *scratch;
     size_t scratch_capacity;
 } aphi_state_space;

@@ -251,7 +251,7 @@ static size_t parse_declarator(aphi_cparser *p, size_t i, size_t end, aphi_cplac
     return i < end && aphi_csource_is(s, i, ":") ? aphi_cparse_find(p, i, end, ", ;") : i;
 }
 
-/* Parses a declarator with its initializer. Returns the word behind it. */
+/* Parses a declarator with its initializer. Returns the word after it. */
 static size_t parse_init_declarator(aphi_cparser *p, size_t i, size_t end, aphi_cplace place, const specifiers *t,
                                     aphi_chead *head)
 {

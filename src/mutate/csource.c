@@ -98,12 +98,12 @@ bool aphi_csource_has_directive(const aphi_csource *s, size_t from, size_t to)
 
 typedef struct conditionals {
     struct {
-        bool active, zero; /* this part is read; it is #if 0 */
+        bool active, zero; /* active: this part is read; zero: it is #if 0 */
     } open[CONDITIONALS_MAX];
     size_t n, beyond; /* beyond: number of open ones that are nested too deeply; all their parts are read */
 } conditionals;
 
-/* Returns the name of a directive; *rest is the text behind it. */
+/* Returns the name of a directive; *rest is the text after it. */
 static const char *directive_name(const aphi_csource *s, const aphi_ctoken *t, size_t *n, const char **rest)
 {
     const char *at = s->text + t->begin, *end = s->text + t->end;

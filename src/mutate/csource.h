@@ -15,7 +15,7 @@ typedef struct aphi_csource {
     size_t size;
     aphi_ctokens tokens;
     size_t *words; /* index of the token of each word */
-    size_t *match; /* of a bracket: the word of its partner; of another word: itself */
+    size_t *match; /* for a bracket: the word of its partner; for another word: itself */
     size_t n;
 } aphi_csource;
 

@@ -145,7 +145,7 @@ static void mutate_return(aphi_cparser *p, size_t from, size_t to)
         aphi_cparse_add_mutant(p, APHI_OPERATOR_RETURN, from, to, "(-1)");
 }
 
-/* ---- statements: each function takes the first word and returns the word behind the statement -------------------- */
+/* ---- statements: each function takes the first word and returns the word after the statement --------------------- */
 
 /* Skips a statement that is not understood. */
 static size_t skip_statement(const aphi_cparser *p, size_t i, size_t end)

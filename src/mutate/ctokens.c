@@ -47,7 +47,7 @@ static size_t skip_splices(const lexer *l, size_t i)
     return i;
 }
 
-/* The character `ahead` after the cursor; -1 behind the end. */
+/* The character `ahead` after the cursor; -1 past the end. */
 static int peek(const lexer *l, size_t ahead)
 {
     size_t i = skip_splices(l, l->at);
@@ -77,7 +77,7 @@ static bool set_error(lexer *l, size_t at, const char *message)
     return false;
 }
 
-/* ---- each kind of token: moves the cursor behind it; false: an error --------------------------------------------- */
+/* ---- each kind of token: moves the cursor past it; false: an error ----------------------------------------------- */
 
 static void lex_space(lexer *l)
 {

@@ -19,7 +19,7 @@ static const char *skip_quoted(const char *at)
     return *at == '"' ? at + 1 : NULL;
 }
 
-/* Returns the colon behind an identity; NULL if the line does not begin with one. */
+/* Returns the colon after an identity; NULL if the line does not begin with one. */
 static const char *skip_identity(const char *line)
 {
     const char *at = line;
@@ -59,7 +59,7 @@ static const char *read_line(const char *line, const aphi_mutants *mutants, char
         return "not an identity, a colon and a reason; antiphon mutate prints identities";
     const char *reason = colon + 1 + strspn(colon + 1, " \t");
     if (!*reason)
-        return "no reason behind the colon";
+        return "no reason after the colon";
     size_t i = index_of(mutants, line, (size_t)(colon - line));
     if (i == mutants->n)
         return "unknown mutant; the source may have changed";

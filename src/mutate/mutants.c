@@ -247,7 +247,7 @@ void aphi_mutant_write(aphi_buffer *out, const char *text, size_t size, const ap
     aphi_buffer_add(out, text + m->end, size - m->end);
 }
 
-/* Appends lines, each behind a sign. */
+/* Appends lines, each after a sign. */
 static void add_lines(aphi_buffer *out, char sign, const char *text, size_t begin, size_t end)
 {
     while (begin < end) {

@@ -77,7 +77,7 @@ static int take_operators(void *field, const char *option, const char *list)
                                            strncmp(at, aphi_operator_name((aphi_operator)o), n) != 0))
             o++;
         if (o == APHI_OPERATOR_COUNT)
-            return aphi_usage("--%s %s: no operator %.*s; antiphon mutate --help lists them", option, list, (int)n, at);
+            return aphi_usage("--%s %s: unknown operator %.*s; see antiphon mutate --help", option, list, (int)n, at);
         set->has[o] = true;
         at += n;
         if (!*at)
@@ -101,7 +101,7 @@ static const aphi_option options[] = {
     {.name = "operators", .kind = APHI_OPTION_CALL, .argument = "LIST", APHI_FIELD(mutation, operators),
      .take = take_operators, .value_at = operator_at, .help = "only mutants of these kinds, separated by commas:"},
     APHI_TEXT(mutation, function, "function", "NAME",
-              "only mutants inside this function; - is outside of all functions"),
+              "only mutants inside this function; - is outside all functions"),
     APHI_CALL(mutation, lines, "lines", "A-B", take_lines, "only mutants that begin on lines A to B; A is one line"),
     APHI_NUMBER(mutation, write, "write", "N", 1, NUMBER_MAX, "print the source of mutant N"),
     APHI_NUMBER(mutation, diff, "diff", "N", 1, NUMBER_MAX, "print mutant N as a diff"),
@@ -119,7 +119,7 @@ static const aphi_option options[] = {
     APHI_FLAG(mutation, json, "json", "print one JSON object"),
     {0}};
 
-/* Negative: go on; else the exit code. */
+/* Negative: continue; else the exit code. */
 static int check_options(const mutation *m)
 {
     if (!m->build != !m->test)

@@ -3,7 +3,7 @@
  * evidence.c - the first unexplained observation of a failed history, and the responses allowed in its place.
  *
  * Idea:       an oracle that knows responses in advance may fail before the blamed observation. A binary search over
- *             prefixes of the window finds the shortest prefix that has no explanation when responses behind it never
+ *             prefixes of the window finds the shortest prefix that has no explanation when responses after it never
  *             come: it ends in the blamed observation. Then a wildcard takes its place, and the responses of all
  *             explanations of the rest of the prefix are collected.
  * Invariants: 1. monotonicity: a prefix of an explained history is explained

@@ -42,7 +42,7 @@ static aph_value operation_value(const aph_oracle *o, size_t request, const span
     return s->end == blamed_at ? aph_put(op, "violated", aph_bool(true)) : op;
 }
 
-/* Is the request about the same part of the state as the blamed response? */
+/* Returns true if the request concerns the same partition as the blamed response. */
 static bool is_same_part(const aph_oracle *o, size_t request, size_t blamed)
 {
     uint32_t answered = o->events[blamed].request;

@@ -46,8 +46,8 @@ typedef struct builder {
     size_t current;        /* event of the request taken last */
     size_t path_of, path_at;
     bool *explained;           /* by event, if unpaired: responses explained so far */
-    aph_value opened;      /* connection that the server opened -> number of the model */
-    int64_t *connections;  /* by event: the number of the model */
+    aph_value opened;      /* connection that the server opened -> number in the model */
+    int64_t *connections;  /* by event: its number in the model */
     size_t now;            /* first event of the history that can come after the run so far */
     sent_message *sent_messages;
     size_t sent_count, sent_capacity;

@@ -38,7 +38,7 @@ size_t aphi_pending_held(const aph_oracle *o, int64_t connection);
 /* Returns the oldest untaken request on the connection if its buffer is full of them; else APHI_NONE. */
 uint32_t aphi_pending_full_oldest(const aph_oracle *o, int64_t connection);
 
-/* Was its end before the current observation? */
+/* Returns true if the request ended before the current observation. */
 static inline bool aphi_is_over(const aph_oracle *o, const aphi_request *a)
 {
     return a->end_at < o->event_base + o->at;
@@ -55,7 +55,7 @@ static inline bool aphi_is_abandoned(const aph_oracle *o, const aphi_request *a)
     return a->future == APH_FUTURE_LOST || aphi_is_over(o, a);
 }
 
-/* Does the environment allow this request to reach the server now? */
+/* Returns true if the environment allows this request to reach the server now. */
 static inline bool aphi_can_arrive(const aph_oracle *o, const aphi_request *a)
 {
     if (o->env.buffer && !aphi_is_abandoned(o, a) && aphi_pending_held(o, a->connection) >= o->env.buffer)

@@ -26,7 +26,7 @@ typedef struct replay {
     size_t now;             /* events of the history that have passed */
     size_t current;         /* the request taken last */
     uint8_t *done;          /* by event: how often a request was taken, or a response sent */
-    int64_t *connections;   /* by event: the number of the model */
+    int64_t *connections;   /* by event: its number in the model */
     size_t *sent;           /* by sent message: the event that observes it, or SIZE_MAX */
     int64_t *sent_to;
     size_t sent_count, sent_capacity, sent_to_capacity;
@@ -204,7 +204,7 @@ static bool check_send(replay *r, const aph_event *event)
 static bool take_choice(replay *r, const aph_event *event, aph_value *answer)
 {
     if (r->choice_at >= aph_count(r->choices))
-        return fail(r, "the explanation has fewer choices than the model makes", r->order_at);
+        return fail(r, "the explanation has fewer choices than the model", r->order_at);
     *answer = aph_at(r->choices, r->choice_at++);
     aph_kind kind = event->kind == APH_EVENT_EITHER ? APH_INT : event->sort;
     if (aph_kind_of(*answer) != kind)
@@ -290,9 +290,9 @@ static bool map_connections(replay *r, const aph_model *model, aph_value opened)
     aph_value name, own, used = aph_object();
     for (size_t i = 0; aph_pair_at(opened, i, &name, &own); i++) {
         if (!aph_is_int(own) || aph_int_of(own) >= 0)
-            return fail(r, "a connection that the server opened has no number of the model", i);
+            return fail(r, "a connection that the server opened has no number in the model", i);
         if (!model->calls_apart && aph_has(used, own))
-            return fail(r, "two connections that the server opened have the same number of the model", i);
+            return fail(r, "two connections that the server opened have the same number in the model", i);
         used = aph_set(used, own, name);
     }
     for (size_t i = 0; i < r->history->count; i++)

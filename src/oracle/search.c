@@ -246,7 +246,7 @@ static bool first_of_kind(aph_oracle *o, uint32_t request)
     return true;
 }
 
-/* Can the effect of b depend on whether a is taken before it? */
+/* Returns true if the effect of b may depend on whether a is taken before it. */
 static bool influences(const aph_oracle *o, const aphi_request *a, const aphi_request *b)
 {
     return (a->connection == b->connection && a->id < b->id) ||
@@ -274,7 +274,7 @@ static void mark_related(aph_oracle *o, const aphi_frame *f)
     }
 }
 
-/* Can there be requests that do not influence the target? */
+/* Returns true if some requests may not influence the target. */
 static bool has_unrelated(const aph_oracle *o, const aphi_frame *f)
 {
     return (o->model->commute || (o->parts && o->pipelined)) && o->rpc && f->target != APHI_NONE;
@@ -303,7 +303,7 @@ static aphi_parts concerned_parts(const aph_oracle *o, const aphi_frame *f)
     return all;
 }
 
-/* Is the request at this place in `pending` worth trying before the target? */
+/* Returns true if the request at this place in `pending` is worth trying before the target. */
 static bool worth_trying(aph_oracle *o, const aphi_frame *f, size_t place)
 {
     uint32_t request = o->pending[place];
@@ -345,7 +345,7 @@ static bool has_more_candidates(aph_oracle *o, const aphi_frame *f)
     return false;
 }
 
-/* Has the target the same result whether or not a was taken right before it? */
+/* Returns true if the target has the same result whether or not a is taken right before it. */
 static bool overwrites(aph_oracle *o, const aphi_request *target, const aphi_request *a)
 {
     aphi_core core = o->core;
@@ -562,7 +562,7 @@ static bool try_candidate(aph_oracle *o)
             if (useless && !f->target_only && aphi_core_equal(&result->core, &o->core))
                 continue;
             f->dropped_parts = 0;
-            /* A memoized frame stays until its reason is known. */
+            /* A memoized frame is kept until its reason is known. */
             bool last = f->result == n && !(f->memoized && o->pipelined), spent = last && !has_more_candidates(o, f);
             if (spent)
                 drop_frame(o);

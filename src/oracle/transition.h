@@ -61,7 +61,7 @@ bool aphi_machine_match(aphi_machine *m, aphi_core *core, int64_t connection, ap
 /* Removes a message for the connection; place 0 is the oldest. */
 void aphi_machine_discard(aphi_core *core, int64_t connection, size_t place);
 
-/* Is there a message for the connection, or for any? */
+/* Returns true if there is a message for the connection, or for any. */
 bool aphi_outbox_has(const aphi_core *core, int64_t connection);
 bool aphi_outbox_has_any(const aphi_core *core);
 /* Ignores all further messages to the connection: one of them was lost, and it is unknown which. */

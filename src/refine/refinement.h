@@ -16,10 +16,10 @@
 typedef struct aphi_refine_options {
     const aph_model *model, *spec;
     size_t clients, messages;          /* of each client */
-    size_t chunks;                     /* of a message, at most; all ways to split it are tried */
+    size_t chunks;                     /* maximum per message; all ways to split it are tried */
     const aph_value *requests;   /* request k of client i is requests[i * stride + k]; marked by the caller */
     size_t stride;
-    bool unreduced;                    /* all orders of all events, to test the reductions */
+    bool unreduced;                    /* explore all orders of events, to test the reductions */
     int64_t deadline_ns;               /* as aphi_clock_ns; 0: none */
     size_t memory;                     /* bytes of values; 0: no limit */
     const volatile sig_atomic_t *stop; /* may be NULL */

@@ -22,7 +22,7 @@ static const struct {
     [APHI_VIOLATION_EXTRA] = {"extra", "the program continues where the model ends"},
     [APHI_VIOLATION_STUCK] = {"stuck", "the program waits forever where the model ends"},
     [APHI_VIOLATION_ENDS] = {"ends", "the program ends where the model waits forever"},
-    [APHI_VIOLATION_WAITS] = {"waits", "the program waits for another message than the model"},
+    [APHI_VIOLATION_WAITS] = {"waits", "the program waits for a different message than the model"},
     [APHI_VIOLATION_RACE_EXTRA] = {"more", "a receive can take a message that the model's receive cannot take"},
 };
 

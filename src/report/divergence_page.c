@@ -22,7 +22,7 @@ typedef struct side {
     bool is_model;
     aphi_swimlanes_event *drawn;
     size_t drawn_count;
-    size_t *place;        /* of each event: its index in `drawn` */
+    size_t *place;        /* per event: its index in `drawn` */
     char *ends[APHI_LAYOUT_THREADS_MAX];
     char *remark;         /* about the differing event, if this side has it */
 } side;

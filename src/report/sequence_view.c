@@ -4,7 +4,7 @@
  *
  * Idea:       events of a sequence become events of a diagram (swimlanes.h). The common part of two sequences is a
  *             prefix of each component's events, closed under happened-before. A receive right after it that received
- *             another message than before is marked as changed; all later events are new.
+ *             a different message than before is marked as changed; all later events are new.
  * Invariants: 1. an event is the same only if all events that happened before it are the same */
 #include "report/sequence_view.h"
 
@@ -22,12 +22,12 @@ struct aphi_sequence_view {
     aphi_buffer page;
     aphi_terminal terminal;
     const char **lanes;
-    bool *ports;             /* of each component: it has several ports, so labels need port names */
+    bool *ports;             /* per component: it has several ports, so labels need port names */
     uint64_t count;
     /* the previous sequence */
     uint32_t *first;
     aphi_event *events;
-    uint32_t *same;          /* of each thread: the number of events in the common part */
+    uint32_t *same;          /* per thread: the number of events in the common part */
 };
 
 aphi_sequence_view *aphi_sequence_view_open(const aphi_compiled_model *model, bool draws, const char *page)

@@ -23,8 +23,8 @@ enum { STEP_MIN = 4, STEP_MAX = 14, TEXT_MIN = 24, LABEL_COLUMNS = 200 };
 
 typedef struct order {
     const aphi_swimlanes *s;
-    size_t *next;  /* of each lane: the index of its next event, or count */
-    size_t *later; /* of each event: the next of its lane */
+    size_t *next;  /* per lane: the index of its next event, or count */
+    size_t *later; /* per event: the next event of its lane */
     bool *done;
 } order;
 

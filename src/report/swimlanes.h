@@ -59,7 +59,7 @@ typedef struct aphi_swimlanes_rows {
     aphi_swimlanes_row *rows; /* from top to bottom */
     size_t count;
     size_t *row_of;           /* of each event */
-    size_t *end;              /* of each lane: the row after its last event, or 0 */
+    size_t *end;              /* per lane: the row after its last event, or 0 */
 } aphi_swimlanes_rows;
 
 /* A cycle of events, which no run has, is broken at any event. */

@@ -23,8 +23,8 @@ bool aphi_path_find(aph_value message, aph_value path, aph_value *found);
 /* Returns true for an array of strings and non-negative integers. */
 bool aphi_path_is_path(aph_value v);
 
-/* Evaluates the expression to a message. functions: besides "id"; NULL, or ended by one without a name. A hole that
- * nothing fills becomes null. Never fails; does not collect. */
+/* Evaluates the expression to a message. functions: those besides "id"; NULL, or terminated by one without a
+ * name. A hole that nothing fills becomes null. Never fails; does not collect. */
 aph_value aphi_expression_fill(aph_value expression, const aphi_labelled *seen, const aph_function *functions);
 bool aphi_expression_is_hole(aph_value v);
 /* Returns false with a message if the expression has symbols or malformed holes. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * server_tcp.c - a server of connections: streams of bytes, delays, and flow control.
+ * server_tcp.c - a TCP server: byte streams, delays, and flow control.
  *
  * Idea:       A stream holds `in`: bytes that are not decoded yet; `inbox`: requests that are not taken yet, the first
  *             `due` of which have had their delay; `out`: responses, of which `released` bytes have had theirs.
@@ -62,7 +62,7 @@ typedef struct stream {
     bool at_end;             /* the client has half-closed */
     bool ended;              /* no more requests: all bytes are decoded, or one was malformed */
     bool shut;               /* nor responses: it waits for the client to close */
-    bool blocked;            /* the socket accepts no more bytes at present */
+    bool blocked;            /* the socket accepts no more bytes now */
     bool dirty;              /* listed for settling */
     uint64_t refused_at;     /* 1 + changes when the model could not take the first request; 0: not refused */
 } stream;
@@ -209,7 +209,7 @@ void aphi_server_tcp_accept(void *server, void *data, uint32_t events)
     for (int i = 0; i < ACCEPTS_AT_ONCE && !s->failed; i++) {
         int fd = aphi_port_accept(s->listener.fd);
         if (fd < 0 && aphi_port_is_exhausted(errno)) {
-            aphi_server_warn(s, "no more connections at present: %s", strerror(errno));
+            aphi_server_warn(s, "cannot accept more connections now: %s", strerror(errno));
             aphi_event_loop_watch(&s->loop, &s->listener, 0);
         }
         if (fd < 0)
@@ -304,7 +304,7 @@ static void queue_response(aphi_server *s, const aphi_simulated_sent *sent)
     if (!c || c->shut)
         return; /* closed: messages to it are lost */
     if (c->out.n - c->out_start + sent->n > OUT_MAX) {
-        aphi_server_warn(s, "connection %lld: closed, as the client does not read its responses", (long long)c->number);
+        aphi_server_warn(s, "connection %lld: closed: the client does not read its responses", (long long)c->number);
         drop_stream(s, c);
         return;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * server_udp.c - a server of datagrams, each a message, with simulated loss, duplication and reordering both ways.
+ * server_udp.c - a datagram server; simulates loss, duplication and reordering in both directions.
  *
  * Idea:       Each copy of a datagram has a timer of its own. Each address that sends is a connection; the two maps
  *             between addresses and numbers are values.

@@ -14,7 +14,7 @@ typedef enum aphi_simulated {
     APHI_SIMULATED_TAKEN,   /* the model is at its next receive */
     APHI_SIMULATED_NOT_NOW, /* with all drawn choices the model ends in never: the request waits for another state */
     APHI_SIMULATED_UNKNOWN, /* the model does not know the request; see why */
-    APHI_SIMULATED_FAULT,   /* the model is faulty, and cannot go on */
+    APHI_SIMULATED_FAULT,   /* the model is faulty, and cannot continue */
 } aphi_simulated;
 
 /* Kinds of fault. */

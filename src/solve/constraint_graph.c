@@ -107,7 +107,7 @@ static void count_degrees(aphi_constraint_graph *w)
         }
 }
 
-/* Returns true if there are more values than points and neighbours can exclude. */
+/* Returns true if points and neighbours cannot exclude all values. */
 static bool has_room(const aphi_cell *cell, aph_kind sort)
 {
     if (sort == APH_STR)

@@ -83,7 +83,7 @@ aphi_sat aphi_store_assume(aph_value store, aph_value condition, int64_t solver_
 
 typedef struct parts {
     aphi_symset symbols;
-    uint32_t *parent;   /* of each symbol: union-find */
+    uint32_t *parent;   /* per symbol: union-find */
 } parts;
 
 static uint32_t part_of(parts *p, uint32_t i)

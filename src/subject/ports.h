@@ -24,7 +24,7 @@ int aphi_port_listen(unsigned *port, char *error, size_t size);
 /* Accepts a connection, as a socket that does not block and sends small messages at once. Returns -1 with errno: none
  * is waiting, or aphi_port_is_exhausted. */
 int aphi_port_accept(int listener);
-/* Does the errno mean that descriptors or memory for sockets are used up? */
+/* Returns true if the errno means that descriptors or memory for sockets are exhausted. */
 bool aphi_port_is_exhausted(int error);
 /* Raises the limit of open descriptors as far as allowed. */
 void aphi_port_raise_limit(void);

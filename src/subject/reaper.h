@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-typedef struct aphi_strays { /* marked processes that are, or may become, our children outside of our groups */
+typedef struct aphi_strays { /* marked processes that are, or may become, our children outside our groups */
     pid_t *pids;
     size_t count, capacity;
 } aphi_strays;

@@ -11,7 +11,7 @@
  *                the reaper, kills the group and the marked processes, and removes the folder.
  *             3. The check whether a subject listens does not connect: its first connection is the tester's.
  * Cost:       A reset takes the time that the subject takes to start and end, plus less than a millisecond. A subject
- *             that ignores SIGTERM is waited for once, and killed at once from then on.
+ *             that ignores SIGTERM is waited for once, and later killed at once.
  * Not done:   PR_SET_PDEATHSIG: it reaches the shell only, not its children. */
 #include "subject/subject.h"
 
@@ -98,7 +98,7 @@ static bool is_group_of_subject(pid_t group)
     return false;
 }
 
-/* Is it a zombie child of ours outside of all groups of subjects? */
+/* Returns true for a zombie child of ours outside all groups of subjects. */
 static bool is_dead_stray(const char *pid)
 {
     char path[64], state = 0;
@@ -415,7 +415,7 @@ static bool open_output(aphi_subject *s, const char *path, char *error, size_t s
     if (file)
         fclose(file);
     bool opened = s->output >= 0 && fcntl(s->output, F_SETFL, O_APPEND) == 0;
-    return opened || aphi_fail(error, size, "no temporary file for the output of the subject: %s", strerror(errno));
+    return opened || aphi_fail(error, size, "cannot create a file for the subject's output: %s", strerror(errno));
 }
 
 static bool prepare(aphi_subject *s, const aphi_subject_options *options, char *error, size_t size)

@@ -33,7 +33,7 @@ typedef struct aphi_subject_options {
     const aphi_subject_file *files; /* written into {dir} before each start; must outlive the subject */
     size_t file_count;
     const char *owner;    /* the owner of {dir} and the files if we are root; NULL: we */
-    bool abrupt;          /* it is ended by SIGKILL without SIGTERM */
+    bool abrupt;          /* stop it by SIGKILL without SIGTERM */
     const volatile sig_atomic_t *stop; /* set by a signal handler: a start may take only a second then; may be NULL */
 } aphi_subject_options;
 

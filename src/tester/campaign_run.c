@@ -14,7 +14,7 @@
 
 enum {
     CHECK_MS_MAX = 30000, /* for checking the trace of a run */
-    CHECK_MS_MIN = 1000,  /* the same at the start of a campaign, and when its time is up */
+    CHECK_MS_MIN = 1000,  /* at the start of a campaign, and when its time is up */
 };
 
 void aphi_campaign_note(const aphi_campaign_state *c, const char *text)

@@ -22,8 +22,8 @@ typedef enum kind { SENT, RECEIVED, LOST } kind;
 
 typedef struct slot {
     kind kind;
-    bool settled;         /* of a request: its end is known */
-    bool foretold;        /* of an end: its request was fed with it as lookahead */
+    bool settled;         /* for a request: its end is known */
+    bool foretold;        /* for an end: its request was fed with it as lookahead */
     bool alone;
     aph_future future;
     int64_t connection;

@@ -93,7 +93,7 @@ aphi_net *aphi_net_open(const aph_codec *codec, const struct sockaddr *address, 
 {
     aphi_net *n = aphi_alloc_zero(sizeof *n);
     if (!aphi_event_loop_open(&n->loop, n)) {
-        snprintf(error, error_size, "no descriptor for the network: %s", strerror(errno));
+        snprintf(error, error_size, "cannot create an event loop: %s", strerror(errno));
         free(n);
         return NULL;
     }

@@ -55,16 +55,16 @@ void aphi_net_listen(aphi_net *n, int listener, unsigned port);
 /* Appends a message to the outbox of a connection, which the next round opens if necessary. chunk: bytes per write,
  * with a pause between writes; 0: all. Returns false if the codec cannot encode it. */
 bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t chunk);
-/* Are all outboxes empty? */
+/* Returns true if all outboxes are empty. */
 bool aphi_net_idle(const aphi_net *n);
-/* Is it being opened, and not accepted yet? */
+/* Returns true if the connection is being opened and is not accepted yet. */
 bool aphi_net_is_connecting(const aphi_net *n, int64_t connection);
 /* Closes the connection once its outbox is written; arrivals are not reported any more. A post opens it again. */
 void aphi_net_close_connection(aphi_net *n, int64_t connection);
 /* Writes outboxes, then waits up to wait_ns for arrivals and reports them. Returns the number of arrivals that end a
  * silence; -1 if a signal interrupted it. */
 int aphi_net_run_once(aphi_net *n, int64_t wait_ns);
-bool aphi_net_received(const aphi_net *n); /* did bytes arrive in the latest round, if only part of a message? */
+bool aphi_net_received(const aphi_net *n); /* true if bytes arrived in the latest round */
 size_t aphi_net_connections(const aphi_net *n); /* the number of open ones */
 
 #endif

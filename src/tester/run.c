@@ -17,7 +17,7 @@
 
 enum {
     LABELLED_MAX = 1024, /* messages that the holes of later ones can refer to */
-    PATIENCES_LATE = 4,  /* for a request while others are answered */
+    PATIENCES_LATE = 4,  /* for a request while others are answered, in multiples of --patience */
 };
 static const int64_t HOLD_NS = 500000; /* held calls are answered after this silence */
 static const int64_t SHOW_EVERY_NS = 100000000;

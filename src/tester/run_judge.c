@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * run_judge.c - judging a run while it goes on: feeding the oracle, its verdict, and the coverage of the model.
+ * run_judge.c - live judging of a run: feeding the oracle, its verdict, and the coverage of the model.
  *
  * Idea:       while nothing arrives, a few observations are judged at a time. Otherwise all that wait are judged now
  *             and then: in batches they take half the time, because the data of the search stay in the processor's

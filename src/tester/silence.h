@@ -4,7 +4,7 @@
  *
  * A turn of the run loop counts for at most APHI_TICK_NS, however long the machine delayed it. While no processor is
  * idle, the subject may be waiting for one: then only a fraction of the time counts. A subject that sends parts of
- * messages, or opens connections to the tester, is not silent, but must send a complete message in the end. */
+ * messages, or opens connections to the tester, is not silent, but must eventually send a complete message. */
 #ifndef APHI_TESTER_SILENCE_H
 #define APHI_TESTER_SILENCE_H
 

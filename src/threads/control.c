@@ -34,7 +34,7 @@ typedef struct queued_message { /* a message in transit */
     struct queued_message *next;
     aph_message message;
     uint32_t index;     /* of the send within its thread */
-    uint32_t log_index; /* of an asynchronous send: its index in the log, from 1 */
+    uint32_t log_index; /* for an asynchronous send: its index in the log, from 1 */
 } queued_message;
 
 typedef struct thread_slot {
@@ -53,7 +53,7 @@ typedef struct causes { /* direct predecessors of an event: indices in the log, 
     uint32_t previous;     /* in its thread */
     uint32_t partner;      /* the send of a receive; also the other event of a synchronous pair */
     uint32_t predecessor;  /* of a send received from a FIFO_PORT port: the send received before it */
-    uint32_t room_receive; /* of a send to such a port: the receive that freed its room */
+    uint32_t room_receive; /* for a send to such a port: the receive that freed its room */
 } causes;
 
 typedef struct match {

@@ -22,7 +22,7 @@ typedef struct aphi_forced_event {
     bool sync;
     unsigned port;
     char label[APH_LABEL_MAX];
-    aphi_event_ref peer; /* of a receive: index 0 matches any */
+    aphi_event_ref peer; /* for a receive: index 0 matches any */
 } aphi_forced_event;
 
 /* The payload of messages with this port and label, for a thread that runs alone. */
@@ -74,7 +74,7 @@ typedef struct aphi_logged_event {
     aphi_op op;
     bool sync, free;                     /* free: not forced */
     unsigned thread, port;
-    aphi_event_ref peer;                 /* of a send that was not received: index 0 */
+    aphi_event_ref peer;                 /* for a send that was not received: index 0 */
     char label[APH_LABEL_MAX];
     aph_payload payload;
     uint32_t open, open_count;           /* of a receive, in items: its OpenList; label "*": any */

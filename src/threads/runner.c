@@ -194,10 +194,10 @@ static void write_outcome(runner *r, bool timed_out, int status)
     else if (WIFSIGNALED(status))
         fprintf(r->out, "outcome crash %d %s\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else if (WEXITSTATUS(status))
-        fprintf(r->out, "outcome failed %d the program ended with exit code %d\n", WEXITSTATUS(status),
+        fprintf(r->out, "outcome failed %d the program exited with code %d\n", WEXITSTATUS(status),
                 WEXITSTATUS(status));
     else if (t->outcome == APHI_OUTCOME_NONE)
-        fprintf(r->out, "outcome failed 0 the program ended before its threads did\n");
+        fprintf(r->out, "outcome failed 0 the program exited before its threads did\n");
     else
         fprintf(r->out, "outcome %s %u %s\n", outcomes[t->outcome], t->diverged_thread, t->detail);
 }

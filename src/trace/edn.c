@@ -347,7 +347,7 @@ static bool reject_symbolic_number(aphi_edn *e, aphi_cursor *c)
     return !e || aphi_cursor_fail(c, APHI_TRACE_FRACTION, s.at, "only integers can be used in a value");
 }
 
-/* Moves over a tag and the blanks behind it. */
+/* Moves past a tag and the blanks after it. */
 static bool skip_tag(aphi_cursor *c, int depth)
 {
     const char *from = c->at++;
@@ -420,7 +420,7 @@ static bool skip_tags(aphi_cursor *c)
     return true;
 }
 
-/* Moves behind one form and sets *s to its text. */
+/* Moves past one form and sets *s to its text. */
 static bool skip_slice(aphi_cursor *c, aphi_slice *s)
 {
     const char *from = c->at;

@@ -22,12 +22,12 @@ typedef struct aphi_edn {
 void aphi_edn_deinit(aphi_edn *e);
 /* Moves over blanks, commas, comments and discarded forms. */
 bool aphi_edn_blank(aphi_cursor *c);
-/* Moves behind one form. */
+/* Moves past one form. */
 bool aphi_edn_skip(aphi_cursor *c);
-/* Moves behind one map, which may be tagged, and sets slices[i] to the text of the member whose key is the keyword or
+/* Moves past one map, which may be tagged, and sets slices[i] to the text of the member whose key is the keyword or
  * string names[i]; those of absent members are unchanged. */
 bool aphi_edn_members(aphi_cursor *c, const char *const *names, aphi_slice *slices, size_t count);
-/* Converts the form at c to a value and moves behind it. */
+/* Converts the form at c to a value and moves past it. */
 bool aphi_edn_build(aphi_edn *e, aphi_cursor *c, aph_value *v);
 
 #endif

@@ -255,7 +255,7 @@ static int read_operation(aphi_trace *t, const operation *op, aphi_observation *
 
 /* ---- EDN --------------------------------------------------------------------------------------------------------- */
 
-/* Returns 1 at an operation, 0 at the end of the text, 2 behind a bracket. */
+/* Returns 1 at an operation, 0 at the end of the text, 2 after a bracket. */
 static int find_edn_operation(aphi_trace *t, aphi_cursor *c)
 {
     if (!aphi_edn_blank(c))
@@ -326,7 +326,7 @@ static int fail_expected(aphi_cursor *c, const char *message)
     return -1;
 }
 
-/* In an array: moves behind the comma to an operation (1), or behind the bracket (2). */
+/* In an array: moves past the comma to an operation (1), or past the bracket (2). */
 static int find_array_item(aphi_trace *t, aphi_cursor *c)
 {
     if (*c->at == ']') {
@@ -344,7 +344,7 @@ static int find_array_item(aphi_trace *t, aphi_cursor *c)
     return 1;
 }
 
-/* Outside an array: at an operation (1), at the end of the text (0), or behind the bracket (2). */
+/* Outside an array: at an operation (1), at the end of the text (0), or past the bracket (2). */
 static int find_json_operation(aphi_trace *t, aphi_cursor *c)
 {
     if (c->at == c->end && c->whole)

@@ -54,7 +54,7 @@ static last *last_of(aphi_lookahead *a, int64_t connection)
     return &a->lasts[(uint64_t)connection % LASTS];
 }
 
-/* Is it known that its connection has sent nothing since? */
+/* Returns true if its connection is known to have sent nothing since. */
 static bool is_last(aphi_lookahead *a, const aphi_observation *request)
 {
     const last *l = last_of(a, request->connection);
@@ -200,7 +200,7 @@ static void read_next(aphi_lookahead *a)
         examine_value(a, &s->event.seen, s->event.seen.message, LEAVES_MAX);
 }
 
-/* Should more be read for the request at the head? */
+/* Returns true if more must be read for the request at the head. */
 static bool wants_more(aphi_lookahead *a)
 {
     if (a->status <= 0 || a->tail - a->head >= SIZE_LAST)

@@ -16,7 +16,7 @@ typedef struct aphi_lookahead_event {
     aphi_observation seen; /* never APHI_UNDONE */
     aph_future future;     /* of an APHI_SENT; APH_FUTURE_OPEN: its end is too far ahead, or does not belong to it */
     bool alone;            /* of an APHI_SENT: nothing else is sent on its connection before its end */
-    bool foretold;         /* of an end: its request came with it */
+    bool foretold;         /* for an end: its request came with it */
     aph_value answer;      /* with APH_FUTURE_ANSWER: the response */
     uint64_t order;        /* with APH_FUTURE_ANSWER: the number of its observation */
     uint64_t shown, sought; /* as in aph_lookahead */

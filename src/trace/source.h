@@ -47,14 +47,14 @@ void aphi_source_place(const aphi_source *s, const char *p, uint64_t *line, uint
 /* Ends the line at `at` with a NUL and sets *line_end to it. *complete is false if the last line has no newline.
  * Returns MORE, or END at the end of the file. */
 aphi_source_status aphi_source_line(aphi_source *s, char **line_end, bool *complete);
-/* Moves `at` behind the line of aphi_source_line. */
+/* Moves `at` past the line of aphi_source_line. */
 void aphi_source_line_done(aphi_source *s, const char *line_end);
 
 /* The position and the error of a parser. */
 typedef struct aphi_cursor {
     const char *at, *end;
     bool whole;             /* nothing follows `end`: running out of bytes is an error */
-    bool starved;           /* failed because bytes behind `end` are needed */
+    bool starved;           /* failed because bytes after `end` are needed */
     aphi_trace_fault fault; /* failed for another reason */
     const char *where;
     const char *message;

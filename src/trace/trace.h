@@ -46,7 +46,7 @@ typedef struct aphi_observation {
     X(MALFORMED, "the text is malformed") \
     X(TRUNCATED, "the file ends too early") \
     X(ORPHAN, "a response without a request") \
-    X(OVERLAP, "a process does two things at once") \
+    X(OVERLAP, "a process has two operations at once") \
     X(RANGE, "an integer beyond 64 bits") \
     X(FRACTION, "a number that is not an integer") \
     X(NUL, "a raw NUL byte") \

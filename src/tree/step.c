@@ -191,7 +191,7 @@ bool aph_waive(aph *m, const char *name)
     return w && aph_either_(m, 2, w->alternatives) == 1;
 }
 
-/* Does v differ from the observed value for all values of its symbols? */
+/* Returns true if v differs from the observed value for all values of its symbols. */
 static bool differs(aph_value v, aph_value seen)
 {
     aph_value key, item;

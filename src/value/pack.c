@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pack.c - serialization of values outside of the heap.
+ * pack.c - serialization of values outside the heap.
  *
  * Idea:       values in the heap are marked at each collection and occupy the intern table. The log of a run is rarely
  *             read again; as bytes it costs only its size.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pack.h - serialization of values outside of the heap, for data that is kept but rarely read. */
+ * pack.h - serialization of values outside the heap, for data that is kept but rarely read. */
 #ifndef APHI_VALUE_PACK_H
 #define APHI_VALUE_PACK_H
 

@@ -21,7 +21,7 @@ enum { THREADS = 4, PORTS = 4, STEPS = 4, LABELS = 2, QUEUE = THREADS * STEPS, T
 typedef struct step {
     bool sends, sync;
     int port;               /* of a send */
-    int open[PORTS];        /* of a receive: -1 closed, LABELS any, else a label */
+    int open[PORTS];        /* for a receive: -1 closed, LABELS any, else a label */
     int skipped;            /* if the received messages are of this kind, 0 to 2; 3: never */
     bool inherits;          /* the label depends on the received messages */
 } step;

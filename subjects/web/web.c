@@ -14,7 +14,7 @@
  *
  *                 socket -> in -> request -> respond: all shared state -> out -> socket
  *
- *             Requests of a connection are handled one after the other, so pipelined ones are answered in order. While
+ *             Requests of a connection are handled one after another, so pipelined ones are answered in order. While
  *             out is long, nothing more is read: a client that does not read its responses delays only itself.
  *             Each round of poll lets every ready connection receive, be answered and send once, so that no client
  *             waits for a slow one.
@@ -55,7 +55,7 @@ enum {
     WAITING_MAX = 64 * 1024,        /* unsent bytes above which no request is read */
     IDLE_ROOM = 4 * 1024,           /* capacity that an empty buffer may keep */
     DRAINED_MAX = 16 * 1024 * 1024, /* discarded input of a client that does not stop sending */
-    MEMORY_MAX = 256 * 1024 * 1024, /* of all buffers and contents */
+    MEMORY_MAX = 256 * 1024 * 1024, /* all buffers and contents */
 };
 enum { SIGNALS, LISTENER, FIRST }; /* entries of poll */
 

@@ -96,7 +96,7 @@ for end in exit _exit _Exit quick_exit; do
     model "ends$end" "if (!zero) $end(0); aph_send(m, q.from, aph_str(\"ok\"));"
     sed -i '1i #include <unistd.h>' "$dir/ends$end.c"
     run 38 check "$dir/ends$end.c" "$dir/trace"
-    err "model ends$end: a call of $end, which ends the program"
+    err "model ends$end: a call of $end, which exits the program"
     run 38 check --json "$dir/ends$end.c" "$dir/trace"
     out '"exit":38'
     run 38 check -j 2 "$dir/ends$end.c" "$dir/trace" "$dir/trace"

@@ -128,7 +128,7 @@ for way in '' --local; do
         run 75 conform $way "$dir/talk.alts" ./wrong crash
         out 'the program crashed or failed'
         run 75 conform $way "$dir/talk.alts" ./wrong fail
-        out 'the program ended with exit code 3'
+        out 'the program exited with code 3'
         run 75 conform $way "$dir/talk.alts" ./wrong leave
         run 74 conform $way --run-time 300 "$dir/talk.alts" ./wrong spin
         out 'the program does not terminate'

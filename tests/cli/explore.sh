@@ -121,7 +121,7 @@ err 'crashed: Aborted'
 run 75 explore ./wrong fail
 err 'exit code 3'
 run 75 explore ./wrong leave
-err 'ended before its threads did'
+err 'exited before its threads did'
 run 75 explore ./wrong theft
 err 'thread A receives from port to_b, which belongs to B'
 run 74 explore --run-time 300 ./wrong spin

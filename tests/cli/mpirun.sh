@@ -79,7 +79,7 @@ check 'a sequence was found twice' test "$(wc -l <"$dir/all")" -eq 4032
 run 0 reach --checkpoint "$dir/left" --resume --json dme-3
 out '"po":4032,'
 together 2 66 reach --checkpoint "$dir/left" --resume dp-3
-err 'was made for another model'
+err 'belongs to another model'
 
 # ---- signals ---------------------------------------------------------------------------------------------------------
 

@@ -161,7 +161,7 @@ run 0 reach --checkpoint "$dir/left" --resume --json dme-3
 out '"po":4032,'
 
 run 66 reach --checkpoint "$dir/left" --resume dp-3
-err 'was made for another model'
+err 'belongs to another model'
 run 66 reach --checkpoint "$dir/none" --resume dp-3
 err 'cannot be read'
 run 3 reach --limit 1 --checkpoint "$dir/damaged" dme-4

@@ -43,7 +43,7 @@ run 1 explain "$model" crossed.jsonl wrong
 out 'two connections that the server opened have the same number'
 sed 's/"4294967296":-/"4294967296":/' explanation >wrong
 run 1 explain "$model" crossed.jsonl wrong
-out 'has no number of the model'
+out 'has no number in the model'
 sed 's/"conn":0,"recv":"for a"/"conn":0,"recv":"for b"/' crossed.jsonl >wrong.jsonl
 run 1 check "$model" wrong.jsonl
 # An upstream request without a request of a client.

@@ -44,7 +44,7 @@ check "the sources mark twenty mutants: $mutants" [ "$(echo "$mutants" | tr '\n'
 for mutant in $mutants; do
     title="web, the sequence of mutant $mutant"
     begin "$web"
-    check 'the right server differs' client mutant "$mutant" right
+    check 'the correct server differs' client mutant "$mutant" right
     if [ -s "$dir/client" ]; then cat "$dir/client"; fi
     end
     title="web-mutant-$(printf %02d "$mutant")"
@@ -54,12 +54,12 @@ for mutant in $mutants; do
     end
 done
 
-# ---- the right server ------------------------------------------------------------------------------------------------
+# ---- the correct server ----------------------------------------------------------------------------------------------
 
 # Its memory: 256 MiB of contents, received data, and overhead; the address sanitizer takes more.
 title='web, byte by byte'
 begin "$web"
-check 'the right server is wrong' client right $server "$(if sanitized; then echo 2000; else echo 400; fi)"
+check 'the correct server is wrong' client right $server "$(if sanitized; then echo 2000; else echo 400; fi)"
 grep -v ' s$' "$dir/client"
 
 # ---- curl ------------------------------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ head -c 300000 /dev/urandom >"$dir/data"
 get 404
 get 201 -T "$dir/data"
 get 200
-check 'another body than was written' cmp -s "$dir/data" "$dir/body"
+check 'a different body than was written' cmp -s "$dir/data" "$dir/body"
 tag=$(sed -n 's/^ETag: \(.*\)\r$/\1/p' "$dir/head")
 get 304 -H "If-None-Match: $tag"
 get 412 -T - -H 'If-None-Match: *' <"$dir/data"
@@ -87,7 +87,7 @@ check 'another part' cmp -s <(tail -c +1001 "$dir/data" | head -c 1000) "$dir/bo
 get '200 204' -T - -H 'Expect: 100-continue' <"$dir/data"
 get 200 --data-binary tail
 get 200
-check 'another body than was appended' cmp -s <(cat "$dir/data" <(printf tail)) "$dir/body"
+check 'a different body than was appended' cmp -s <(cat "$dir/data" <(printf tail)) "$dir/body"
 get 200 -I
 get 204 -X DELETE
 get 404

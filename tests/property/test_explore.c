@@ -284,7 +284,7 @@ typedef struct stored_sequence {
     uint8_t done[THREADS];
     event_key events[THREADS][EVENTS];
     uint16_t clocks[THREADS][EVENTS][THREADS];
-    uint16_t room[THREADS][EVENTS][THREADS]; /* of a send that waited for room: clock of the receive that freed it */
+    uint16_t room[THREADS][EVENTS][THREADS]; /* for a send that waited for room: clock of the receive that freed it */
     uint32_t races[THREADS][EVENTS];         /* sets of sends as bits; see bit_of */
 } stored_sequence;
 

@@ -83,7 +83,7 @@ static void make_until_served(history *h, const subject *s, history_shape shape,
     }
 }
 
-/* Is the verdict with all promises that of `other` in this mode? */
+/* The verdict with all promises must equal that of `other` in this mode. */
 static void compare_with(const subject *s, const aph_model *other, compare_mode how, const history *h,
                          compare_count *count)
 {

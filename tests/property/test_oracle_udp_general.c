@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_udp_general.c - the oracle's verdicts are those of enumeration with lost, duplicated and reordered
+ * test_oracle_udp_general.c - the oracle agrees with enumeration under lost, duplicated and reordered
  * messages, on models without rpc. */
 #include "tests/support/compare.h"
 #include "tests/support/odd_models.h"

@@ -55,7 +55,7 @@ static size_t answer_to(const history *h, size_t i)
     return h->count;
 }
 
-/* Is nothing sent on the connection between the request at i and `end`? */
+/* Returns true if nothing is sent on the connection between the request at i and `end`. */
 static bool is_alone_until(const history *h, size_t i, size_t end)
 {
     for (size_t k = i + 1; k < end; k++)
@@ -64,7 +64,7 @@ static bool is_alone_until(const history *h, size_t i, size_t end)
     return true;
 }
 
-/* Had all earlier requests on the connection ended before the request at i was sent? */
+/* Returns true if all earlier requests on the connection ended before the request at i was sent. */
 static bool is_only_pending(const history *h, size_t i)
 {
     for (size_t k = 0; k < i; k++)
@@ -120,7 +120,7 @@ static void mark_history(void *context)
         aph_mark(h->seen[i].message);
 }
 
-/* Does the explanation of an accepted history hold in the replay? */
+/* Returns true if the explanation of an accepted history holds in the replay. */
 static bool explanation_holds(const aph_oracle *o, const aph_model *model, const history *h)
 {
     aphi_history all = {.paired = model->rpc && !o->env.lossy, .lossy = o->env.lossy, .buffer = o->env.buffer};

@@ -154,7 +154,7 @@ static bool quiet_passes(const search *s, place *p)
     return true;
 }
 
-/* Is the observation possible in this configuration? */
+/* Returns true if the observation is possible in this configuration. */
 static bool passes(const search *s, place *p)
 {
     const history_seen *seen = &s->history->seen[p->at];

@@ -59,7 +59,7 @@ void history_make(history *h, const subject *s, history_shape shape, aphi_choice
 /* Changes, swaps or moves some responses, as the shape allows. */
 void history_mutate(history *h, const subject *s, history_shape shape, aphi_choice *c);
 bool history_is_sequential(const history *h);
-/* Has no connection more responses than requests at any time? */
+/* Returns true if no connection ever has more responses than requests. */
 bool history_is_paired(const history *h);
 void history_print(const history *h);
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# http_forward_proxy.py PORT MODE - a forward proxy of HTTP/1.1 that is correct but unusual, or wrong in one way.
+# http_forward_proxy.py PORT MODE - an HTTP/1.1 forward proxy that is correct but unusual, or wrong in one way.
 #
 # MODE `right`: it reuses connections to origin servers for all clients, changes the framing of bodies, writes field names in
 # capitals, adds fields, has a comment with a comma in its Via, and repeats idempotent requests when the origin server closes

@@ -3,7 +3,7 @@
 #
 # links.sh - every relative link, file name and make target in the documents exists.
 #
-# Checked are links with their anchors (a heading of the target), and outside of code blocks each `src/...`, `file.c`, `bench_NAME`
+# Checks links with their anchors (target headings), and outside code blocks each `src/...`, `file.c`, `bench_NAME`
 # and `make TARGET`. A pattern with * must match a file. The names in architecture.svg are checked as well.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -31,7 +31,7 @@ def complain(file, line, text):
 
 
 def prose(file):
-    """The numbered lines of a document outside of code blocks."""
+    """The numbered lines of a document outside code blocks."""
     code = False
     for number, line in enumerate(open(file, encoding="utf-8").read().split("\n"), 1):
         if line.startswith("```"):

@@ -316,7 +316,7 @@ static void equivalents(void **unused)
     assert_list("relational f \"<\" \"<=\" 2: a\nrelational f \"<\" \"<=\" 2: b\n",
                 "list:2: mutant listed twice");
     assert_list("relational f \"<\" \"<=\" 2:  \n",
-                "list:1: no reason behind the colon");
+                "list:1: no reason after the colon");
     static const char *const malformed[] = {"x",
                                             "relational f",
                                             "relational f < <= 2: x",

@@ -180,7 +180,7 @@ static void test_ended_program(void **state)
     (void)state;
     assert_non_null(p);
     assert_false(aphi_program_run(p, &o, &r, error, sizeof error));
-    assert_non_null(strstr(error, "ended between two runs"));
+    assert_non_null(strstr(error, "exited between two runs"));
     aphi_program_close(p);
     aphi_recording_free(&r);
 }

@@ -332,7 +332,7 @@ static void test_sometimes(void **unused)
     assert_true(right >= 47);
 }
 
-/* If few runs fit into the budget, they are used for cutting. */
+/* If the budget allows few runs, they are spent on removing actions. */
 static void test_slow_runs(void **unused)
 {
     (void)unused;

@@ -20,7 +20,7 @@ static int drop_heap(void **unused)
     return 0;
 }
 
-/* What was sent last, as "TO:BYTES TO:BYTES"; the codec's line ends are left out. */
+/* The latest sent messages, as "TO:BYTES TO:BYTES", without the codec's line ends. */
 static const char *sent(const aphi_simulator *a)
 {
     static char text[512];

@@ -464,7 +464,7 @@ static void test_where_files_cannot_be(void **unused)
         does_not_start_in("closed", 0700, "nobody", "may not enter");
 }
 
-/* Is it told to end before it is killed? */
+/* Returns true if it gets SIGTERM before it is killed. */
 static bool is_asked(bool abrupt)
 {
     char run[800], path[64], text[100] = "";

@@ -137,7 +137,7 @@ static void arrows_meet_lanes(void **state)
     aphi_buffer out = {0};
     aphi_swimlanes_svg(&out, &s);
     char *text = aphi_buffer_text(&out);
-    /* Lanes are 74 wide, the first in the middle of its own; rows are 26 high, below 44. */
+    /* Lanes are 74 wide, with the line in the middle; rows are 26 high, from 44 down. */
     assert_non_null(strstr(text, "<path class=\"arrow\" d=\"M85.0 57.0L"));
     assert_non_null(strstr(text, "<path class=\"head\" d=\"M15"));
     assert_non_null(strstr(text, "<title>B receives late from A</title>"));
