@@ -66,7 +66,7 @@ survey: build/setup-http.stamp all
 replays: all
 	@tools/replays
 
-# Long campaigns against right and wrong servers: ten minutes and more.
+# Long campaigns against correct and wrong servers: ten minutes and more.
 soak: build/setup-http.stamp all
 	@tools/soak
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * prog.h - the language Prog of Li, "Testing by dualization" (chapters 2 and 3), for small servers of integers.
+ * prog.h - the language Prog of Li, "Testing by dualization" (chapters 2 and 3), for small integer servers.
  *
  *     # compare and reset
  *     if !1 <= !2 then !1 := 0; return

@@ -555,7 +555,7 @@ static bool try_candidate(aph_oracle *o)
         const aphi_successor *results = run_request(o, a, &n);
         if (o->fault || o->limit)
             return false;
-        /* An optional request that changes nothing is useless, unless others wait behind it. */
+        /* An optional request that changes nothing is useless, unless others wait for it. */
         bool useless = aphi_is_free(a) || (a->lost && aphi_is_over(o, a));
         while (f->result < n) {
             const aphi_successor *result = &results[f->result++];
