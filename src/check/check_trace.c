@@ -319,7 +319,7 @@ static void check_until_done(check source)
         if (!again) {
             aphi_check_result_error(source.result, APH_CHECK_TRACE_IO,
                                     "a connection has pending requests for several parts of the state, so the trace "
-                                    "must be read twice, which standard input or a pipe cannot; name a file, or use "
+                                    "must be read twice, which excludes standard input and pipes; name a file, or use "
                                     "--whole");
             return;
         }

@@ -95,7 +95,7 @@ static bool fail_no_such(const char *text, aph_load_error *error)
     for (size_t i = 0; i < n; i++)
         aphi_buffer_format(&list, "%s%s", i ? ", " : "", models[i]->name);
     fail(error, APH_LOAD_NO_SUCH,
-         "no model is called '%s'%s%s%s\nbuilt-in models: %s\n"
+         "no model named '%s'%s%s%s\nbuilt-in models: %s\n"
          "a model of your own is a file: ./mine.c, ./mine.so or ./mine.prog",
          text, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", aphi_buffer_text(&list));
     aphi_buffer_free(&list);

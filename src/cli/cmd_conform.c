@@ -28,7 +28,7 @@ static const aphi_option options[] = {
     APHI_NUMBER(conform, run.limit, "limit", "N", 1, UINT64_MAX, "stop after N sequences of the model"),
     APHI_NUMBER(conform, unroll, "unroll", "N", 1, 1000, "visit each state of a cycle up to N times"),
     APHI_DURATION(conform, time_ns, "run-time", "MS", APHI_MS_NS, APHI_MS_NS, 86400 * (uint64_t)APHI_SECOND_NS,
-                  "time limit of a run, in milliseconds; a longer run does not terminate (default: 10000)"),
+                  "time limit of a run, in milliseconds; a longer run counts as endless (default: 10000)"),
     APHI_NUMBER(conform, run.captures, "captures", "N", 0, UINT32_MAX,
                 "with --local: capture message contents in up to N random runs (default: 200)"),
     APHI_TEXT(conform, page, "report", "FILE",

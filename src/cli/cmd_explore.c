@@ -32,9 +32,9 @@ static const aphi_option options[] = {
     APHI_TEXT(explore, campaign.prefix, "prefix", "FILE", "replay the sequences of FILE, then continue freely"),
     APHI_NUMBER(explore, campaign.limit, "limit", "N", 1, UINT64_MAX, "stop after N sequences"),
     APHI_DURATION(explore, time_ns, "run-time", "MS", APHI_MS_NS, APHI_MS_NS, 86400 * (uint64_t)APHI_SECOND_NS,
-                  "time limit of a run, in milliseconds; a longer run does not terminate (default: 10000)"),
+                  "time limit of a run, in milliseconds; a longer run counts as endless (default: 10000)"),
     APHI_NUMBER(explore, campaign.events_max, "events", "N", 1, 200000,
-                "limit of events; a run with more does not terminate (default: 100000)"),
+                "limit of events; a run with more counts as endless (default: 100000)"),
     APHI_JSON_OPTION(explore, json),
     {0}};
 
@@ -138,8 +138,8 @@ const aphi_command aphi_command_explore = {
     .summary = "run a message-passing program in every order of its messages",
     .operands = "PROGRAM [ARGUMENT]...",
     .description = "Run PROGRAM, which uses libantiphon-threads, once for each partially ordered sequence of its "
-                   "messages: two sequences differ if a receive takes a different message. With --random, make random "
-                   "runs instead; with --replay or --prefix, replay sequences of a file.",
+                   "messages: two sequences differ if a receive takes a different message. With --random, run it with "
+                   "random choices instead; with --replay or --prefix, replay sequences of a file.",
     .exit_codes = "0 all runs ended, 2 usage, 4 not written, 5 interrupted, 70 the program cannot be started or does "
                   "not use the library, 71 a sequence cannot be read, 72 it cannot be followed, 73 deadlock, 74 a "
                   "run does not terminate, 75 a run crashed.",

@@ -211,7 +211,7 @@ const aphi_command aphi_command_fault = {
     .summary = "proxy a server and inject one fault into its traffic",
     .operands = "--break KIND[:ARG] --target HOST:PORT | --run COMMAND",
     .description = "Listen on 127.0.0.1, forward each connection to the target, and inject one kind of fault into "
-                   "the HTTP/1.1 messages, or into the bytes; all other bytes are forwarded unchanged. Ends at a "
+                   "the HTTP/1.1 messages, or into the bytes; all other bytes are forwarded unchanged. Stops at a "
                    "signal, or when the server of --run exits. The first line of output is \"listening on "
                    "127.0.0.1:PORT\".",
     .exit_codes = "0 stopped by a signal, 2 usage, 9 the server exited, 51 it cannot be started or found, 53 cannot "

@@ -84,7 +84,7 @@ static aphi_exit write_folder(const char *name)
 {
     if (mkdir(name, 0777) != 0) {
         if (errno == EEXIST)
-            aphi_complain("%s: exists already; use another name or move it away", name);
+            aphi_complain("%s: already exists; use another name or move it", name);
         else
             aphi_complain("%s: cannot be created: %s", name, strerror(errno));
         return APHI_EXIT_WRITE;
@@ -110,7 +110,7 @@ static int init_command(int count, char **words)
                           name, NAME_LONGEST);
     if ((code = (int)write_folder(name)))
         return code;
-    printf("%s/ has a model of a lock server, to be made yours. To try it:\n\n"
+    printf("%s/ has a model of a lock server, to adapt. To try it:\n\n"
            "  cd %s && make\n\n"
            "See %s/README.md.\n", name, name, name);
     return aphi_written(APHI_EXIT_PASS);

@@ -511,9 +511,9 @@ static int check_options(const reach *r)
     if (!r->local && (r->local_options.by_projection || r->local_options.events_only || r->local_options.suite))
         return aphi_usage("--by-projection, --events-only, --suite: only with --local");
     if (r->local && (r->count || r->memory || needs_search(r)))
-        return aphi_usage("--local: of the other options, only -j, --unroll and --json go with it");
+        return aphi_usage("--local: can be combined only with -j, --unroll and --json");
     if (r->count && (r->jobs > 1 || needs_search(r)))
-        return aphi_usage("--count: of the other options, only --memory, --unroll and --json go with it");
+        return aphi_usage("--count: can be combined only with --memory, --unroll and --json");
     if (r->parallel.resume && !r->parallel.checkpoint)
         return aphi_usage("--resume: needs --checkpoint FILE");
     if (r->sample && (r->parallel.checkpoint || r->limit || r->memory))

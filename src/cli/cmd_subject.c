@@ -88,7 +88,7 @@ static int measure_resets(aphi_subject *s, uint64_t resets)
         aphi_complain("%s", error);
     } else if (n > 0) {
         qsort(took, n, sizeof *took, by_size);
-        printf("%" PRIu64 " resets, in ms: median %.1f, least %.1f, most %.1f\n", n, (double)took[n / 2] / 1e6,
+        printf("%" PRIu64 " resets, in ms: median %.1f, minimum %.1f, maximum %.1f\n", n, (double)took[n / 2] / 1e6,
                (double)took[0] / 1e6, (double)took[n - 1] / 1e6);
     }
     free(took);

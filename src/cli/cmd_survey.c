@@ -63,7 +63,7 @@ static const aphi_option options[] = {
     APHI_CALL(survey, servers, "subject", "NAME", add_server, "survey a known server; may be repeated"),
     APHI_CALL(survey, servers, "run", "COMMAND", add_server,
               "survey a server started with sh, as for antiphon test; may be repeated"),
-    APHI_TEXT(survey, folder, "out", "DIR", "folder of the pages (default: survey)"),
+    APHI_TEXT(survey, folder, "out", "DIR", "folder for the pages (default: survey)"),
     APHI_NUMBER(survey, session.campaign.messages, "messages", "N", 0, 1000000000000000,
                 "a server passes after N messages without a violation (default: 20000)"),
     APHI_SECONDS(survey, session.campaign.time_ns, "time",
@@ -73,7 +73,7 @@ static const aphi_option options[] = {
     APHI_NUMBER(survey, session.campaign.connections, "connections", "N", 1, 1000,
                 "open up to N connections at once (default: 10)"),
     APHI_NUMBER(survey, session.campaign.depth, "pipeline", "N", 1, 1000,
-                "have up to N pending requests on a connection (default: 1)"),
+                "keep up to N requests pending on a connection (default: 1)"),
     APHI_NUMBER(survey, session.campaign.seed, "seed", "N", 0, UINT64_MAX, "seed for the random choices (default: 1)"),
     {0}};
 
@@ -294,7 +294,7 @@ const aphi_command aphi_command_survey = {
     .description = "Test each server repeatedly against the model SPEC. A violation is shrunk and, if a waiver of "
                    "the model explains it, waived in the next tests, until a test passes or no waiver explains a "
                    "violation. Writes a page for each server, with its choices where the model leaves some, the "
-                   "violated clauses and the branches not reached; and an index of all servers, also of earlier "
+                   "violated clauses and the branches not reached; and an index of all servers, including earlier "
                    "surveys.",
     .exit_codes = "0 the pages were written, 2 usage, 4 not written, 5 interrupted, 51 no subject.",
     .options = options, .operands_min = 1, .operands_max = 1, .run = survey_command};

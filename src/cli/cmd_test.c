@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_test.c - antiphon test SPEC: test a running server against a model; antiphon replay FILE: run a script again. */
+ * cmd_test.c - antiphon test SPEC: test a live server against a model; antiphon replay FILE: run a script again. */
 #include "cli/commands.h"
 
 #include "cli/interrupt.h"
@@ -28,7 +28,7 @@ static const aphi_option options[] = {
     APHI_NUMBER(test, session.campaign.connections, "connections", "N", 1, 1000,
                 "open up to N connections at once (default: 10)"),
     APHI_NUMBER(test, session.campaign.depth, "pipeline", "N", 1, 1000,
-                "have up to N pending requests on a connection (default: 3)"),
+                "keep up to N requests pending on a connection (default: 3)"),
     APHI_NUMBER(test, session.campaign.seed, "seed", "N", 0, UINT64_MAX,
                 "seed for the random choices (default: from the clock; it is printed)"),
     APHI_FLAG(test, no_shrink, "no-shrink", "do not shrink a failing run"),
@@ -59,9 +59,9 @@ static const aphi_option options[] = {
               "may be repeated"),
     APHI_DURATION(test, session.campaign.patience_ns, "patience", "DURATION", S, APHI_MS_NS, 3600 * S,
                   "silence after which a pending request starves (default: 0.4s)"),
-    APHI_SIZE(test, session.campaign.memory, "memory", 0, "memory of the oracle (default: 1024; 0: no limit)"),
+    APHI_SIZE(test, session.campaign.memory, "memory", 0, "memory limit of the oracle (default: 1024; 0: no limit)"),
     APHI_TEXT(test, session.campaign.folder, "folder", "DIR",
-              "folder of the trace and of failing scripts (default: .antiphon)"),
+              "folder for the trace and failing scripts (default: .antiphon)"),
     APHI_JSON_OPTION(test, session.report.json),
     APHI_TEXT(test, session.report.junit, "junit", "FILE", "also write the result as JUnit XML"),
     APHI_TEXT(test, session.report.report, "report", "FILE", "also write a page with a space-time diagram"),
@@ -181,9 +181,9 @@ static int replay_command(int count, char **words)
 
 const aphi_command aphi_command_test = {
     .name = "test",
-    .summary = "test a running server against a model",
+    .summary = "test a live server against a model",
     .operands = "--run COMMAND | --subject NAME | --target HOST:PORT SPEC",
-    .description = "Test the subject, a running server, against the model SPEC: run after run, until one fails or the "
+    .description = "Test the subject, a live server, against the model SPEC: run after run, until one fails or the "
                    "time is up. SPEC is a built-in model (see antiphon models), ./mine.c or ./mine.so.\n"
                    "A failing run is shrunk to a small script that still fails, shown as a diagram, and kept in "
                    ".antiphon; the next test runs it first.",

@@ -26,7 +26,7 @@ static void print_overview(FILE *out)
           "usage: antiphon COMMAND ...\n\n", out);
     for (const aphi_command *const *c = commands; *c; c++)
         fprintf(out, "  %-10s %s\n", (*c)->name, (*c)->summary);
-    fputs("  help       print this, or the help of a command\n"
+    fputs("  help       print this text, or the help of a command\n"
           "  version    print the version\n\n"
           "exit codes:\n", out);
 #define X(name, code, text) fprintf(out, "  %3d  %s\n", code, text);

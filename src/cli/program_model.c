@@ -16,7 +16,7 @@ static int report_unknown(const char *name)
 {
     size_t n;
     const aph_family *const *families = aph_families(&n);
-    fprintf(stderr, "antiphon: %s: no such program; built in are", name);
+    fprintf(stderr, "antiphon: %s: no such program; built-in programs:", name);
     for (size_t i = 0; i < n; i++)
         fprintf(stderr, families[i]->most ? "%s %s-N (N from %d to %d)" : "%s %s", i ? "," : "", families[i]->name,
                 families[i]->least, families[i]->most);

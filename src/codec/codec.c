@@ -58,7 +58,7 @@ static aph_decoded decode_within(const aph_codec *codec, aph_wire *w, size_t lim
     aph_decoded result = codec->decode(codec, w);
     require(result != APH_DECODED || (w->used > 0 && w->used <= w->count), codec,
             "used must be from 1 to the number of bytes");
-    require(result != APH_MALFORMED || w->at <= w->count, codec, "the wrong byte is beyond the last one");
+    require(result != APH_MALFORMED || w->at <= w->count, codec, "the position of the error is beyond the last byte");
     require(w->scanned <= w->count, codec, "scanned exceeds the number of bytes");
     w->count = count;
     w->ended = ended;

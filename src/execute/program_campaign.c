@@ -151,7 +151,7 @@ static bool replay_run(campaign *x, const aphi_recording *r)
         return true;
     if (is_sequence(&x->again)) {
         snprintf(x->again.detail, sizeof x->again.detail, "%s",
-                 x->again.end == r->end                  ? "the replay has other events"
+                 x->again.end == r->end                  ? "the replay has different events"
                  : x->again.end == APHI_RECORDING_ENDED ? "the sequence ends with a deadlock, the program does not"
                                                         : "missing termination: the program deadlocks where "
                                                           "the sequence ends");

@@ -137,7 +137,7 @@ bool aphi_checkpoint_read(const char *path, const aphi_compiled_model *model, ap
     else if (fingerprint != aphi_checkpoint_fingerprint(model))
         snprintf(why, size, "%s belongs to another model", path);
     else if ((added = read_branches(file, model, count, pending)) != count || !feof(file))
-        snprintf(why, size, "%s is damaged at its branch %zu", path, added + 1);
+        snprintf(why, size, "%s is damaged at branch %zu", path, added + 1);
     else
         read = true;
     fclose(file);

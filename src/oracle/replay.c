@@ -229,7 +229,7 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
     case APH_EVENT_DECIDE:
         *answer = event->value;
         return aph_kind_of(*answer) == APH_BOOL || fail(r, "a condition is not decided", r->order_at);
-    default: return fail(r, "an event that is not one of a model", r->order_at);
+    default: return fail(r, "not an event of a model", r->order_at);
     }
 }
 

@@ -266,7 +266,7 @@ static stream *open_upstream(aphi_server *s)
     aphi_server_tcp *t = s->tcp;
     int fd = socket(s->upstream.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
-        aphi_server_fail(s, "no socket for an upstream connection");
+        aphi_server_fail(s, "cannot create a socket for an upstream connection");
         return NULL;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));

@@ -157,7 +157,7 @@ static bool send_message(attempt *t, int64_t to, aph_value message)
     aph_side side = to < 0 ? APH_TO_SERVER : APH_FROM_SERVER; /* of its own connections it is the client */
     if (!aphi_encode_at(s->model->codec, s->here, side, message, &s->bytes)) {
         char *text = aph_json_text(message, NULL);
-        snprintf(s->why, sizeof s->why, "it sends a value that is no message of its codec, %s: %.100s",
+        snprintf(s->why, sizeof s->why, "it sends a value that is not a message of its codec, %s: %.100s",
                  s->model->codec ? s->model->codec->name : aph_codec_json.name, text);
         free(text);
         return leave_step(t, AT_UNSENT);
@@ -325,7 +325,7 @@ aphi_simulated aphi_simulator_begin(aphi_simulator *s)
 {
     aphi_simulated result = attempt_repeatedly(&(attempt){.simulator = s});
     if (result == APHI_SIMULATED_NOT_NOW || result == APHI_SIMULATED_UNKNOWN)
-        return set_fault(s, APHI_SIMULATED_STUCK, "no choices that were tried lead to its first receive");
+        return set_fault(s, APHI_SIMULATED_STUCK, "none of the tried choices leads to its first receive");
     return result;
 }
 

@@ -344,7 +344,7 @@ static bool start_once(aphi_subject *s, outcome *result, char *error, size_t siz
         return false;
     char *command = make_command(s);
     if (!command)
-        return aphi_fail(error, size, "no temporary folder for {dir}: %s", strerror(errno));
+        return aphi_fail(error, size, "cannot create a temporary folder for {dir}: %s", strerror(errno));
     bool started = aphi_process_start(&s->process, &(aphi_process_options){
         .command = command, .variable = s->mark, .in = APHI_PROCESS_NULL, .out = s->output, .err = s->output,
         .own_group = true});

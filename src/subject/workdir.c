@@ -85,7 +85,7 @@ static bool is_reachable(const aphi_workdir *d, char *error, size_t size)
         above[slash - d->folder] = 0;
         bool open_to_all = stat(above, &about) == 0 && (about.st_mode & S_IXOTH);
         if (!open_to_all)
-            aphi_fail(error, size, "%s: the user of the subject may not enter it; set TMPDIR to a folder open to all "
+            aphi_fail(error, size, "%s: the user of the subject cannot enter it; set TMPDIR to a folder open to all "
                       "users, such as /tmp", above);
         free(above);
         if (!open_to_all)
@@ -99,12 +99,12 @@ bool aphi_workdir_write(aphi_workdir *d, char *error, size_t size)
     if (d->file_count == 0)
         return true;
     if (!make_folder(d))
-        return aphi_fail(error, size, "no temporary folder for {dir}: %s", strerror(errno));
+        return aphi_fail(error, size, "cannot create a temporary folder for {dir}: %s", strerror(errno));
     if (strpbrk(d->folder, "\"'\\$%{}*?[]\n"))
         return aphi_fail(error, size, "%s: special characters in the path break configuration files; set TMPDIR to a "
                          "path without them", d->folder);
     if (d->owned && chown(d->folder, d->owner, d->group) != 0)
-        return aphi_fail(error, size, "%s: cannot be given to the user of the subject: %s", d->folder, strerror(errno));
+        return aphi_fail(error, size, "%s: cannot be owned by the user of the subject: %s", d->folder, strerror(errno));
     if (d->owned && !is_reachable(d, error, size))
         return false;
     for (size_t i = 0; i < d->file_count; i++) {
@@ -120,7 +120,7 @@ bool aphi_workdir_set_owner(aphi_workdir *d, const char *user, char *error, size
         return true;
     const struct passwd *entry = getpwnam(user);
     if (!entry)
-        return aphi_fail(error, size, "%s: no such user, as which the subject would run", user);
+        return aphi_fail(error, size, "%s: no such user; the subject would run as this user", user);
     d->owned = true;
     d->owner = entry->pw_uid;
     d->group = entry->pw_gid;

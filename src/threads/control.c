@@ -422,7 +422,7 @@ static _Noreturn void report_missing_event(aphi_control *c)
 {
     static const char *const action[] = {
         [APHI_WAIT_NONE] = "runs",
-        [APHI_WAIT_RECEIVE] = "waits for a message, but this one is not there",
+        [APHI_WAIT_RECEIVE] = "waits for a message, but this one is not available",
         [APHI_WAIT_SYNC_SEND] = "waits until its message is received",
         [APHI_WAIT_ROOM] = "waits for room at a port",
         [APHI_WAIT_ENDED] = "has ended",

@@ -121,7 +121,7 @@ static bool build_number(aphi_cursor *c, aphi_slice s, aph_value *v)
         return aphi_cursor_fail(c, APHI_TRACE_FRACTION, s.at,
                                 "only integers can be used in a value; write the number as a string or scale it");
     if (fault != APHI_TRACE_NONE)
-        return fail_malformed(c, s.at, "not a number of EDN");
+        return fail_malformed(c, s.at, "not an EDN number");
     *v = aph_int(i);
     return true;
 }
@@ -219,7 +219,7 @@ static bool build_escaped(aphi_edn *e, aphi_cursor *c, const char *from, const c
             break;
         size_t used = decode_escape(&e->text, escape);
         if (used == 0)
-            return fail_malformed(c, escape, "not an escape of EDN");
+            return fail_malformed(c, escape, "not an EDN escape");
         from = escape + used;
     }
     *v = aph_bytes(e->text.data, e->text.n);

@@ -119,7 +119,7 @@ out 'all 2 sequences, 1 with a deadlock'
 run 75 explore ./wrong crash
 err 'crashed: Aborted'
 run 75 explore ./wrong fail
-err 'exit code 3'
+err 'exited with code 3'
 run 75 explore ./wrong leave
 err 'exited before its threads did'
 run 75 explore ./wrong theft

@@ -29,11 +29,11 @@ for file in fifo-2_x.c Makefile README.md; do check "there is no $file" [ -s fif
 check 'an unreplaced @NAME@' test -z "$(grep -rl '@NAME@' fifo-2_x)"
 echo mine >fifo-2_x/README.md
 run 4 init fifo-2_x
-err 'exists already'
+err 'already exists'
 check 'it was overwritten' [ "$(cat fifo-2_x/README.md)" = mine ]
 : >taken
 run 4 init taken
-err 'exists already'
+err 'already exists'
 (ulimit -f 1 && trap '' XFSZ && "$ANTIPHON" init cramped >out 2>err </dev/null)
 check 'no message about a full disk' grep -q 'cannot be written' err
 check 'files are left' [ ! -e cramped ]

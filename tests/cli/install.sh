@@ -43,5 +43,5 @@ out 'five-clients.log: pass'
 check 'it compiles a model with the installed headers' [ $? -eq 0 ]
 "$dir/check_history" nothing "$examples/kv-good.jsonl" >"$dir/out" 2>"$dir/err"
 check 'it reports a missing model' [ $? -eq 2 ]
-err "no model is called 'nothing'"
+err "no model named 'nothing'"
 finish

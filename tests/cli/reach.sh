@@ -167,7 +167,7 @@ err 'cannot be read'
 run 3 reach --limit 1 --checkpoint "$dir/damaged" dme-4
 sed -i '$s/$/ 60000/' "$dir/damaged"
 run 66 reach --checkpoint "$dir/damaged" --resume dme-4
-err 'is damaged at its branch'
+err 'is damaged at branch'
 echo nonsense >"$dir/damaged"
 run 66 reach --checkpoint "$dir/damaged" --resume dme-3
 err 'is not a checkpoint'

@@ -174,7 +174,7 @@ err '/no/such/file'
 chmod 700 "$TMPDIR"
 if [ "$(id -u)" -eq 0 ]; then
     run 51 subject apache
-    err 'may not enter'
+    err 'cannot enter'
 fi
 "$ANTIPHON" subject nginx >/dev/full 2>"$dir/err"
 same $? 4 'exit code with a full disk'

@@ -154,7 +154,7 @@ static void test_names(void **unused)
     fails("regsiter", APH_LOAD_NO_SUCH, "did you mean 'register'?");
     fails("ques", APH_LOAD_NO_SUCH, "did you mean 'queue'?");
     fails("raft-consensus", APH_LOAD_NO_SUCH, "register, kv, swap, swap-impl, queue, etag-kv");
-    fails("", APH_LOAD_NO_SUCH, "no model is called ''");
+    fails("", APH_LOAD_NO_SUCH, "no model named ''");
     fails("mine.txt", APH_LOAD_NO_SUCH, "./mine.prog");
     aph_load_error error;
     fail_no_such("raft-consensus", &error);

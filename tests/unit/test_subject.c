@@ -461,7 +461,7 @@ static void test_where_files_cannot_be(void **unused)
     (void)unused;
     does_not_start_in("a\"b", 0755, NULL, "TMPDIR");
     if (geteuid() == 0)
-        does_not_start_in("closed", 0700, "nobody", "may not enter");
+        does_not_start_in("closed", 0700, "nobody", "cannot enter");
 }
 
 /* Returns true if it gets SIGTERM before it is killed. */
