@@ -56,7 +56,7 @@ static _Noreturn void go_on(const char *name, int code)
 #define REFUSE(name) \
     void name(int code) \
     { \
-        refuse("a call of " #name ", which ends the program: a step must return"); \
+        refuse("a call of " #name ", which exits the program; a step must return"); \
         go_on(#name, code); \
     }
 

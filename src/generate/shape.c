@@ -280,7 +280,7 @@ static node *read_hole(reading *r, aph_value form, bool may_be_absent)
         return NULL;
     }
     if (!other && !may_be_absent)
-        return fail_shape(r, "an \"else\" is missing, for the case that nothing was %s", what);
+        return fail_shape(r, "missing \"else\", for the case that nothing was %s", what);
     node *n = make_node(r, HOLE, other);
     n->value = path;
     n->function = function;

@@ -58,7 +58,7 @@ void aphi_cparse_expression(aphi_cparser *p, size_t from, size_t to);
 
 /* True if a declaration begins here. */
 bool aphi_cparse_is_declaration(const aphi_cparser *p, size_t i);
-/* Parses a declaration; head may be NULL. Returns the word behind it, or behind the part that was understood; always
+/* Parses a declaration; head may be NULL. Returns the word after it, or after the part that was understood; always
  * above i. */
 size_t aphi_cparse_declaration(aphi_cparser *p, size_t i, size_t end, aphi_cplace place, aphi_chead *head);
 

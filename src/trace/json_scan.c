@@ -24,7 +24,7 @@ static bool skip_escape(aphi_cursor *c)
 {
     c->at++;
     if (*c->at == '\0' || !strchr("\"\\/bfnrtu", *c->at))
-        return aphi_cursor_fail_here(c, "not an escape of JSON");
+        return aphi_cursor_fail_here(c, "not a JSON escape");
     int digits_left = *c->at == 'u' ? 4 : 0;
     for (; digits_left > 0; digits_left--) {
         c->at++;
@@ -154,7 +154,7 @@ static bool skip_key(aphi_cursor *c, aphi_slice *key)
     return true;
 }
 
-/* Moves from a value to the next key (*at_end is false) or behind the object. */
+/* Moves from a value to the next key (*at_end is false) or past the object. */
 static bool skip_comma(aphi_cursor *c, bool *at_end)
 {
     aphi_json_blank(c);
@@ -167,7 +167,7 @@ static bool skip_comma(aphi_cursor *c, bool *at_end)
     return true;
 }
 
-/* Moves from { to the first key (*at_end is false) or behind the object. */
+/* Moves from { to the first key (*at_end is false) or past the object. */
 static void skip_open(aphi_cursor *c, bool *at_end)
 {
     c->at++;
