@@ -12,7 +12,6 @@
 #include "base/memory.h"
 #include "check/check_result.h"
 #include "check/history_capture.h"
-#include "check/prefault.h"
 #include "env/env.h"
 #include "oracle/evidence.h"
 #include "oracle/explanation.h"
@@ -21,6 +20,8 @@
 #include "trace/lookahead.h"
 #include "tree/guard.h"
 
+#include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -277,6 +278,25 @@ static aphi_trace *open_trace(const check *c)
     return c->bytes ? aphi_trace_open_memory(c->bytes, c->size, &options) : aphi_trace_open(c->result->file, &options);
 }
 
+/* Maps memory pages before a check is timed: the check of a hundred operations takes less time than the system takes to
+ * map the pages for it. Memory is allocated, written and freed, so that the allocator reuses its pages; nothing of the
+ * check is computed in advance. A page takes some two microseconds: only as many are mapped as a short trace needs. */
+static void prefault_pages(void)
+{
+    enum { PAGES = 2 << 20, PAGE = 1024 }; /* in bytes; the smallest page size */
+    static bool done;
+    if (done)
+        return;
+    done = true;
+    mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    mallopt(M_MMAP_THRESHOLD, 64 << 20);
+    mallopt(M_TOP_PAD, PAGES);
+    volatile char *memory = aphi_alloc(PAGES);
+    for (size_t i = 0; i < PAGES; i += PAGE)
+        memory[i] = 1;
+    free((void *)memory);
+}
+
 static attempt check_once(check *c, bool whole, bool patient)
 {
     aph_oracle_options options = c->options->oracle;
@@ -284,7 +304,7 @@ static attempt check_once(check *c, bool whole, bool patient)
     options.patient |= patient;
     options.order = c->options->explain;
     c->result->operations = c->result->observations = 0;
-    aphi_prefault();
+    prefault_pages();
     aph_root_add(mark_batch, c);
     aphi_history_capture_init(&c->histories, c->model, options.environment, aphi_partitions_apply(c->model, &options));
     c->trace = open_trace(c);

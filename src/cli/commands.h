@@ -11,6 +11,8 @@ extern const aphi_command aphi_command_check, aphi_command_explain, aphi_command
     aphi_command_serve, aphi_command_subject, aphi_command_fault, aphi_command_mutate, aphi_command_explore,
     aphi_command_conform;
 
+/* Writes antiphon(1) as roff, from the tables of the commands (NULL-terminated). */
+void aphi_manual_write(const aphi_command *const *commands, const char *version, FILE *out);
 /* Prints the section of antiphon mutate in the manual page on stdout. */
 void aphi_mutate_manual(void);
 

@@ -3,7 +3,6 @@
  * main.c - dispatch to a command. */
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
-#include "cli/manual.h"
 #include "solve/z3.h"
 
 #include <antiphon/value.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * manual.c - the manual page, in roff. */
-#include "cli/manual.h"
-
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 

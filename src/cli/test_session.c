@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 typedef struct session {
@@ -136,17 +135,6 @@ static aphi_exit open_subject(session *s)
     return APHI_EXIT_SUBJECT;
 }
 
-/* A descriptor for each connection. */
-static void raise_file_limit(size_t connections)
-{
-    struct rlimit files;
-    rlim_t need = connections + 64;
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= need)
-        return;
-    files.rlim_cur = need < files.rlim_max ? need : files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
-}
-
 static void close_session(session *s)
 {
     aphi_subject_close(s->subject);
@@ -185,7 +173,7 @@ static void print_output_tail(session *s)
 static aphi_campaign *run_campaign(session *s)
 {
     aphi_campaign_options *c = &s->options.campaign;
-    raise_file_limit(c->connections + (s->options.listens ? APHI_NET_CALLS_MAX : 0));
+    aphi_port_raise_limit(c->connections + (s->options.listens ? APHI_NET_CALLS_MAX : 0) + 64);
     c->subject = s->subject;
     c->stop = &aphi_interrupted;
     c->callbacks = (aphi_campaign_callbacks){s, show_progress, show_shrinking, show_note};

@@ -706,7 +706,7 @@ aphi_fault_proxy *aphi_fault_proxy_open(uint16_t port, const struct sockaddr *ta
     p->bytewise = aphi_fault_is_bytewise(fault);
     p->port = port;
     p->loop.timer = timer_due;
-    aphi_port_raise_limit();
+    aphi_port_raise_limit(SIZE_MAX);
     p->listener = (aphi_watch){.fd = aphi_port_listen(&p->port, error, error_size), .ready = accept_ready};
     if (p->listener.fd >= 0) {
         if (aphi_event_loop_open(&p->loop, p) && aphi_event_loop_watch(&p->loop, &p->listener, EPOLLIN))

@@ -5,7 +5,6 @@
 #include "oracle/evidence.h"
 
 #include "base/memory.h"
-#include "oracle/rationale.h"
 
 #include <stdlib.h>
 

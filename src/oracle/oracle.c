@@ -259,9 +259,8 @@ static void push_request(aph_oracle *o, int64_t connection, uint32_t index)
 static void follow_queue(aph_oracle *o, int64_t connection, uint32_t index)
 {
     aphi_request_queue *queue = find_queue(o, connection);
-    if (!queue->used || queue->first == APHI_NONE)
-        return;
-    link_to_last(o, queue, index);
+    if (queue->used && queue->first != APHI_NONE)
+        link_to_last(o, queue, index);
 }
 
 static void remove_request(aph_oracle *o, int64_t connection, uint32_t index)

@@ -10,7 +10,7 @@
  *                to the connection: those in the outbox of the root come first, then those sent during the run. Without
  *                message order it is any message equal to the allowed one.
  * Cost:       a run of the model over the requests of the window. */
-#include "oracle/rationale.h"
+#include "oracle/evidence.h"
 
 #include "oracle/history.h"
 #include "tree/step.h"

@@ -248,23 +248,16 @@ void aphi_server_stop(aphi_server *s)
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
-static void collect(void)
-{
-    if (aph_heap_bytes() > 2 * aph_heap_bytes_kept() + garbage_max)
-        aph_collect();
-}
-
 /* A model that could send may choose to wait for a request. If none comes, it may choose again. */
 static void reconsider(aphi_server *s)
 {
-    switch (aphi_simulator_reconsider(&s->simulator)) {
-    case APHI_SIMULATED_TAKEN:
-        s->changes++;
-        aphi_server_tcp_deliver(s);
-        break;
-    case APHI_SIMULATED_FAULT: fail_by_model(s); break;
-    default: break;
-    }
+    aphi_simulated result = aphi_simulator_reconsider(&s->simulator);
+    if (result == APHI_SIMULATED_FAULT)
+        fail_by_model(s);
+    if (result != APHI_SIMULATED_TAKEN)
+        return;
+    s->changes++;
+    aphi_server_tcp_deliver(s);
 }
 
 static void run_round(aphi_server *s)
@@ -277,8 +270,8 @@ static void run_round(aphi_server *s)
         reconsider(s);
     if (s->tcp && !s->failed)
         aphi_server_tcp_settle(s);
-    if (!s->failed)
-        collect();
+    if (!s->failed && aph_heap_bytes() > 2 * aph_heap_bytes_kept() + garbage_max)
+        aph_collect();
 }
 
 aphi_served aphi_server_run(aphi_server *s, char *error, size_t error_size)

@@ -104,7 +104,7 @@ static bool is_busy(const stream *c)
 
 aphi_server_tcp *aphi_server_tcp_open(void)
 {
-    aphi_port_raise_limit();
+    aphi_port_raise_limit(SIZE_MAX);
     return aphi_alloc_zero(sizeof(aphi_server_tcp));
 }
 

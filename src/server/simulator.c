@@ -231,23 +231,6 @@ static aphi_simulated commit_attempt(aphi_simulator *s, aph_value state)
     return APHI_SIMULATED_TAKEN;
 }
 
-static aphi_simulated fault_of_timeout(aphi_simulator *s)
-{
-    if (aphi_guard_overfull())
-        return set_fault(s, APHI_SIMULATED_FULL, "its values need more than 4 GiB");
-    return set_fault(s, APHI_SIMULATED_STUCK, "a step does not end");
-}
-
-static aphi_simulated result_of_left_step(attempt *t, aph_value state)
-{
-    aphi_simulator *s = t->simulator;
-    switch (t->stop) {
-    case AT_RECEIVE: return commit_attempt(s, state);
-    case AT_IMPURE: return set_fault(s, APHI_SIMULATED_IMPURE, impure);
-    default: return APHI_SIMULATED_NOT_NOW;
-    }
-}
-
 /* APHI_SIMULATED_NOT_NOW: other choices may succeed. */
 static aphi_simulated attempt_once(attempt *t)
 {
@@ -264,14 +247,19 @@ static aphi_simulated attempt_once(attempt *t)
                 return set_fault(s, APHI_SIMULATED_IMPURE, impure);
             s->work->count = 0;
             break;
-        case APHI_LEFT: return result_of_left_step(t, state);
+        case APHI_LEFT:
+            if (t->stop == AT_IMPURE)
+                return set_fault(s, APHI_SIMULATED_IMPURE, impure);
+            return t->stop == AT_RECEIVE ? commit_attempt(s, state) : APHI_SIMULATED_NOT_NOW;
         case APHI_NEVER: t->stop = AT_NEVER; return APHI_SIMULATED_NOT_NOW;
         case APHI_UNKNOWN_REQUEST:
             snprintf(s->why, sizeof s->why, "%s", aphi_step_reason());
             return APHI_SIMULATED_UNKNOWN;
         case APHI_MISCALLED:
         case APHI_CRASHED: return set_fault(s, APHI_SIMULATED_CRASHED, aphi_step_reason());
-        case APHI_OUT_OF_TIME: return fault_of_timeout(s);
+        case APHI_OUT_OF_TIME:
+            return aphi_guard_overfull() ? set_fault(s, APHI_SIMULATED_FULL, "its values need more than 4 GiB")
+                                         : set_fault(s, APHI_SIMULATED_STUCK, "a step does not end");
         }
     }
     return set_fault(s, APHI_SIMULATED_STUCK, "the step never receives");

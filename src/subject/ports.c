@@ -126,11 +126,11 @@ bool aphi_port_is_exhausted(int error)
     return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-void aphi_port_raise_limit(void)
+void aphi_port_raise_limit(size_t need)
 {
     struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
-        files.rlim_cur = files.rlim_max;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < need) {
+        files.rlim_cur = need < files.rlim_max ? need : files.rlim_max;
         setrlimit(RLIMIT_NOFILE, &files);
     }
 }
@@ -141,9 +141,8 @@ bool aphi_port_resolve(const char *target, bool datagrams, struct sockaddr_stora
     const char *colon = strrchr(target, ':');
     bool v6 = target[0] == '[';
     const char *end = v6 ? strchr(target, ']') : colon;
-    if (!colon || !end || (v6 && end + 1 != colon) || (!v6 && memchr(target, ':', (size_t)(colon - target)))) {
+    if (!colon || !end || (v6 && end + 1 != colon) || (!v6 && memchr(target, ':', (size_t)(colon - target))))
         return aphi_fail(error, size, "%s: not HOST:PORT or [V6]:PORT", target);
-    }
     char *host = aphi_copy(target + v6, (size_t)(end - target - v6) + 1);
     host[end - target - v6] = 0;
     char *rest;
@@ -156,12 +155,11 @@ bool aphi_port_resolve(const char *target, bool datagrams, struct sockaddr_stora
                               .ai_socktype = datagrams ? SOCK_DGRAM : SOCK_STREAM};
     struct addrinfo *found = NULL;
     int failed = getaddrinfo(host, colon + 1, &wanted, &found);
-    if (failed) {
+    if (failed)
         aphi_fail(error, size, "%s: unknown host %s: %s", target, host, gai_strerror(failed));
-        free(host);
-        return false;
-    }
     free(host);
+    if (failed)
+        return false;
     memcpy(address, found->ai_addr, found->ai_addrlen);
     *address_size = found->ai_addrlen;
     freeaddrinfo(found);

@@ -26,8 +26,8 @@ int aphi_port_listen(unsigned *port, char *error, size_t size);
 int aphi_port_accept(int listener);
 /* Returns true if the errno means that descriptors or memory for sockets are exhausted. */
 bool aphi_port_is_exhausted(int error);
-/* Raises the limit of open descriptors as far as allowed. */
-void aphi_port_raise_limit(void);
+/* Raises the limit of open descriptors to `need`, as far as allowed. */
+void aphi_port_raise_limit(size_t need);
 /* Resolves HOST:PORT or [V6]:PORT. Returns false with a message. */
 bool aphi_port_resolve(const char *target, bool datagrams, struct sockaddr_storage *address, socklen_t *address_size,
                        char *error, size_t size);

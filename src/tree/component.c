@@ -29,6 +29,15 @@ void aph_note(aph *m, const char *label)
     perform_label(m, APHI_EVENT_NOTE, 0, aph_str(label));
 }
 
+/* open: as for APHI_EVENT_SELECT. */
+static int64_t perform_select(aph *m, aph_value open, const char *if_none)
+{
+    if (aph_count(open) == 0)
+        aphi_step_miscalled(m, "%s; end a component with aph_halt", if_none);
+    return aph_int_of(aphi_step_perform(m, &(aph_event){.kind = APH_EVENT_OTHER, .name = APHI_EVENT_SELECT,
+                                                        .value = open}));
+}
+
 int aph_select(aph *m, size_t n, const aph_alternative *alternatives)
 {
     aph_value open = aph_array(0, NULL);
@@ -37,10 +46,7 @@ int aph_select(aph *m, size_t n, const aph_alternative *alternatives)
         if (a->open)
             open = aph_push(open, APH_ARRAY_OF(aph_int(a->port), a->label, aph_int((int64_t)i)));
     }
-    if (aph_count(open) == 0)
-        aphi_step_miscalled(m, "aph_select: no open alternative; end a component with aph_halt");
-    return (int)aph_int_of(aphi_step_perform(m, &(aph_event){.kind = APH_EVENT_OTHER, .name = APHI_EVENT_SELECT,
-                                                             .value = open}));
+    return (int)perform_select(m, open, "aph_select: no open alternative");
 }
 
 aph_value aph_take(aph *m, int port, aph_value labels)
@@ -48,11 +54,7 @@ aph_value aph_take(aph *m, int port, aph_value labels)
     aph_value open = aph_array(0, NULL);
     for (size_t i = 0; i < aph_count(labels); i++)
         open = aph_push(open, APH_ARRAY_OF(aph_int(port), aph_at(labels, i), aph_int((int64_t)i)));
-    if (aph_count(open) == 0)
-        aphi_step_miscalled(m, "aph_take: no label to receive; end a component with aph_halt");
-    aph_value which = aphi_step_perform(m, &(aph_event){.kind = APH_EVENT_OTHER, .name = APHI_EVENT_SELECT,
-                                                        .value = open});
-    return aph_at(labels, (size_t)aph_int_of(which));
+    return aph_at(labels, (size_t)perform_select(m, open, "aph_take: no label to receive"));
 }
 
 void aph_program_step(aph *m, aph_value *state)

@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 #include "models/models.h"
-#include "oracle/rationale.h"
 #include "oracle/evidence.h"
 #include "small_history.h"
 #include "solve/z3.h"
