@@ -43,7 +43,7 @@ enum {
     STOP_CLOSE_MS = 500,     /* between SIGTERM and SIGKILL at the end */
     STOP_RESET_MS = 100,     /* the same between two runs */
     START_STOPPED_MS = 1000, /* to start after a stop was requested: a last run may be wanted */
-    CONNECT_AFTER_MS = 300,  /* until then, only the kernel is asked for a listening socket */
+    CONNECT_AFTER_MS = 300,  /* until then, only the kernel is queried for a listening socket */
     FOREIGN_AFTER_MS = 2000, /* until then, the socket must be the subject's own */
     PORTS = 5,               /* tried if other processes take them first */
 };

@@ -3,7 +3,7 @@
  * fuzz_http_framing.c - any bytes: the pieces that the splitter finds are the bytes, and how these are cut makes no
  * difference to what is found. And messages that were broken are as many messages.
  *
- * The first byte says which way they go, which kind of break is tried, and how many bytes arrive at a time. */
+ * The first byte selects the direction, the kind of fault, and the number of bytes that arrive at a time. */
 #include "fault/fault_kinds.h"
 
 #include <assert.h>
