@@ -263,7 +263,6 @@ static void minimize(graph *g, aphi_composition *out)
     }
     if (!is_stopped(g))
         out->paths = paths[class_of[0]];
-    out->global_states = count;
     APHI_FREE_ALL(class_of, paths, edges, words);
     aphi_intern_free(&classes);
 }

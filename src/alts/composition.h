@@ -11,7 +11,6 @@
 
 typedef struct aphi_composition {
     uint64_t states, transitions; /* up to strong bisimulation */
-    uint64_t global_states;       /* before minimization */
     aphi_uint128 paths;           /* total orders: from the initial state to a terminal one */
     bool overflow;                /* of paths: more than 128 bits hold */
 } aphi_composition;

@@ -54,7 +54,7 @@ static bool map_port(aphi_conformance *c, size_t i, bool same, char *error, size
     size_t number = aphi_layout_port_named(layout, port->name);
     if (number == SIZE_MAX)
         return aphi_fail(error, size, "the model has a port %s, the program has none of that name", port->name);
-    const aphi_layout_port *other = &layout->ports[number];
+    const aphi_alts_port *other = &layout->ports[number];
     if (other->owner != c->threads[port->owner])
         return aphi_fail(error, size, "port %s belongs to %s in the model, to %s in the program", port->name,
                          c->model->alts->components[port->owner].name, layout->threads[other->owner]);

@@ -266,17 +266,10 @@ static bool parse_event(aphi_program *p, aphi_recording *r, uint32_t *counts, co
         return false;
     APHI_RESERVE(r->events, r->event_capacity, r->event_count + 1);
     aphi_recorded_event *e = &r->events[r->event_count++];
-    *e = (aphi_recorded_event){
-        .op = (aphi_alts_op)(strchr(ops, op) - ops),
-        .sync = sync,
-        .free = free,
-        .id = {(uint16_t)thread, ++counts[thread]},
-        .port = (uint16_t)port,
-        .label = aphi_layout_label(&p->layout, label),
-        .peer = {(uint16_t)peer, index},
-        .open = (uint32_t)r->open_item_count,
-        .available = (uint32_t)r->available_count,
-    };
+    *e = (aphi_recorded_event){.op = (aphi_alts_op)(strchr(ops, op) - ops), .sync = sync, .free = free,
+                               .id = {(uint16_t)thread, ++counts[thread]}, .port = (uint16_t)port,
+                               .label = aphi_layout_label(&p->layout, label), .peer = {(uint16_t)peer, index},
+                               .open = (uint32_t)r->open_item_count, .available = (uint32_t)r->available_count};
     return parse_payload(e->payload, hex);
 }
 

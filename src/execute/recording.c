@@ -40,7 +40,7 @@ void aphi_layout_add_port(aphi_layout *c, const char *name, uint16_t owner, aphi
                           uint32_t capacity)
 {
     APHI_PUSH(c->ports, c->port_count, c->port_capacity,
-              (aphi_layout_port){.name = copy_string(name), .owner = owner, .medium = medium, .capacity = capacity});
+              (aphi_alts_port){.name = copy_string(name), .owner = owner, .medium = medium, .capacity = capacity});
 }
 
 uint32_t aphi_layout_label(aphi_layout *c, const char *label)

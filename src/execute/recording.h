@@ -14,16 +14,9 @@
 
 enum { APHI_LAYOUT_THREADS_MAX = 64, APHI_LABEL_ANY = 0 };
 
-typedef struct aphi_layout_port {
-    char *name;
-    uint16_t owner;
-    aphi_medium medium;
-    uint32_t capacity; /* 0: no limit */
-} aphi_layout_port;
-
 typedef struct aphi_layout {
     char **threads;
-    aphi_layout_port *ports;
+    aphi_alts_port *ports;
     char **labels; /* label 0 is "*": any */
     size_t thread_count, port_count, label_count;
     size_t thread_capacity, port_capacity, label_capacity;

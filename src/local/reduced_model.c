@@ -428,7 +428,7 @@ static size_t sender_count(const aphi_reduced_model *g, size_t port)
 }
 
 typedef struct traffic {
-    size_t senders, last;     /* asynchronous senders: their number, and the last */
+    size_t senders;           /* asynchronous ones */
     bool limited, single;     /* a sender may have to wait; no sender sends more than once */
 } traffic;
 
@@ -441,7 +441,6 @@ static traffic traffic_on(const builder *w, aphi_reduced_port *port, size_t p)
         if (max == 0)
             continue;
         t.senders++;
-        t.last = c;
         t.single &= max == 1;
         if (from->capacity && max > from->capacity) {
             port->capacity_of[c] = from->capacity;
