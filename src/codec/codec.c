@@ -145,8 +145,7 @@ static aph_decoded decode_line(const aph_codec *codec, aph_wire *w)
 
 static bool encode_line(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
 {
-    (void)codec;
-    (void)side;
+    (void)codec, (void)side;
     if (!aph_is_str(message))
         return false;
     size_t n;
@@ -190,8 +189,7 @@ static bool is_concrete(aph_value v)
 
 static bool encode_json(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
 {
-    (void)codec;
-    (void)side;
+    (void)codec, (void)side;
     if (!is_concrete(message))
         return false;
     size_t n;

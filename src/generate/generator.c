@@ -168,17 +168,12 @@ static bool meets_wish(aphi_generator *g, aph_value request, aph_value kind, int
     return (other_kind || tries >= TRIES / 2) && are_related(g->model, request, wish);
 }
 
-static aph_value draw_once(aphi_generator *g)
-{
-    aphi_weights_begin(&g->gen.weights);
-    return g->shape ? aphi_request_shape_draw(g->shape, &g->gen) : g->model->generate(&g->gen);
-}
-
 /* Returns a request that can be sent, or APH_NIL and sets g->error. A shape yields sound requests, or null. */
 static aph_value draw_sound(aphi_generator *g)
 {
     for (int faults = 0; faults < FAULTS_MAX; faults++) {
-        aph_value request = draw_once(g);
+        aphi_weights_begin(&g->gen.weights);
+        aph_value request = g->shape ? aphi_request_shape_draw(g->shape, &g->gen) : g->model->generate(&g->gen);
         char why[240] = "it returns null, which cannot be sent";
         if (request && (g->shape || aphi_expression_check(request, g->model->functions, why, sizeof why)))
             return request;
@@ -206,13 +201,6 @@ static aph_value draw_request(aphi_generator *g)
 }
 
 /* ---- connections ------------------------------------------------------------------------------------------------- */
-
-static void unlink_connection(aphi_generator *g, uint32_t c)
-{
-    connection *x = &g->connections[c];
-    g->connections[x->older].newer = x->newer;
-    g->connections[x->newer].older = x->older;
-}
 
 static void link_newest(aphi_generator *g, uint32_t c)
 {
@@ -318,12 +306,6 @@ static int64_t latest_label(const aphi_generator *g, uint32_t c)
     return x->sent ? x->labels[(x->sent - 1) % g->depth] : 0;
 }
 
-/* The latest request of a random connection, most likely still in flight. */
-static int64_t random_latest(aphi_generator *g)
-{
-    return latest_label(g, (uint32_t)aphi_choice_below(&g->gen.choice, g->count));
-}
-
 static void wait_pause(aphi_generator *g, aphi_action *a)
 {
     a->wait = APHI_WAIT_PAUSE;
@@ -356,7 +338,7 @@ static void choose_wait(aphi_generator *g, aphi_action *a, bool follows)
         wait_pause(g, a);
     else if ((g->now.calm || follows) && g->last_label)
         wait_for_answer(a, g->last_label);
-    else if (dice < 1024 && (other = random_latest(g)))
+    else if (dice < 1024 && (other = latest_label(g, (uint32_t)aphi_choice_below(c, g->count))))
         wait_for_answer(a, other);
 }
 
@@ -364,9 +346,11 @@ static void choose_wait(aphi_generator *g, aphi_action *a, bool follows)
 
 static void note_use(aphi_generator *g, uint32_t c)
 {
-    unlink_connection(g, c);
+    connection *x = &g->connections[c];
+    g->connections[x->older].newer = x->newer;
+    g->connections[x->newer].older = x->older;
     link_newest(g, c);
-    g->connections[c].used_at = g->actions;
+    x->used_at = g->actions;
 }
 
 static aphi_action next_close(aphi_generator *g, uint32_t c)

@@ -256,24 +256,16 @@ static node *read_fresh(reading *r, aph_value form, bool may_be_absent)
     return n;
 }
 
-/* Returns the name in the model's memory; NULL if it has no such function. */
-static const char *function_name(const aph_function *functions, aph_value name)
-{
-    for (const aph_function *f = functions; f && f->name; f++)
-        if (aph_str_is(name, f->name))
-            return f->name;
-    return aph_str_is(name, "id") ? "id" : NULL;
-}
-
 static node *read_hole(reading *r, aph_value form, bool may_be_absent)
 {
     bool answers = aph_has(form, aph_str("seen")), other = aph_has(form, aph_str("else"));
     const char *what = answers ? "seen" : "sent";
     aph_value path = aph_field(form, what), name = aph_field(form, "function");
-    const char *function = aph_has(form, aph_str("function")) ? function_name(r->functions, name) : "id";
+    const aph_function *f = aphi_function_named(r->functions, name);
+    bool is_identity = !aph_has(form, aph_str("function")) || aph_str_is(name, "id");
     if (!aphi_path_is_path(path))
         return fail_shape(r, "\"%s\" takes a path: an array of field names and of indices from 0", what);
-    if (!function) {
+    if (!f && !is_identity) {
         char *text = aph_json_text(name, NULL);
         fail_shape(r, "unknown function %.60s: the model does not define it", text);
         free(text);
@@ -283,7 +275,7 @@ static node *read_hole(reading *r, aph_value form, bool may_be_absent)
         return fail_shape(r, "missing \"else\", for the case that nothing was %s", what);
     node *n = make_node(r, HOLE, other);
     n->value = path;
-    n->function = function;
+    n->function = f ? f->name : "id";
     n->answers = answers;
     if (other)
         n->children[0] = read_part(r, aph_field(form, "else"), may_be_absent, ".else");
@@ -451,12 +443,6 @@ static aph_value draw_fresh_string(node *n)
     return aph_bytes(bytes, (size_t)n->low);
 }
 
-static bool draw_hole(node *n, aph_gen *g, aph_value wish, aph_value *v)
-{
-    *v = aphi_gen_hole(g, n->answers, n->value, n->function);
-    return *v || (n->count && draw_node(n->children[0], g, wish, v));
-}
-
 /* Returns false if the part is absent. wish: this part of the wished request. */
 static bool draw_node(node *n, aph_gen *g, aph_value wish, aph_value *v)
 {
@@ -471,7 +457,9 @@ static bool draw_node(node *n, aph_gen *g, aph_value wish, aph_value *v)
     case STRING: *v = draw_string(n, g); break;
     case FRESH_INT: *v = aph_int((int64_t)++*n->fresh); break;
     case FRESH_STRING: *v = draw_fresh_string(n); break;
-    case HOLE: return draw_hole(n, g, wish, v);
+    case HOLE:
+        *v = aphi_gen_hole(g, n->answers, n->value, n->function);
+        return *v || (n->count && draw_node(n->children[0], g, wish, v));
     }
     return true;
 }

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include "base/memory.h"
-#include "value/heap.h"
 
 enum { BONUS_MORE = 48 }; /* for a new branch */
 
@@ -57,20 +56,15 @@ void aphi_weights_use(aphi_weights *t)
     t->drawn_count = 0;
 }
 
-static bool count_reached(void *context, aph_value name, aph_value times)
-{
-    (void)name;
-    *(size_t *)context += aph_is_int(times) && aph_int_of(times) > 0;
-    return true;
-}
-
 void aphi_weights_learn(aphi_weights *t, aph_value branches)
 {
     size_t reached = 0;
+    aph_value name, times;
     if (branches == t->branches || aph_kind_of(branches) != APH_OBJECT)
         return;
     t->branches = branches;
-    aphi_pairs(branches, count_reached, &reached);
+    for (size_t i = 0; aph_pair_at(branches, i, &name, &times); i++)
+        reached += aph_is_int(times) && aph_int_of(times) > 0;
     if (reached > t->reached)
         for (uint64_t i = 0; i < t->used && i < APHI_WEIGHTS_RECENT; i++) {
             aphi_weighted *o = t->recent[i];

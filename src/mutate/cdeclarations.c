@@ -28,21 +28,16 @@ const aphi_cvariable *aphi_cparse_find_variable(const aphi_cparser *p, size_t wo
     return NULL;
 }
 
-bool aphi_cparse_is_type(const aphi_cparser *p, size_t word)
+static bool is_among(const aphi_cparser *p, const aphi_cmembers *all, size_t word)
 {
-    for (size_t i = 0; i < p->type_count; i++)
-        if (aphi_csource_same(p->s, p->types[i], word))
+    for (size_t i = 0; i < all->n; i++)
+        if (aphi_csource_same(p->s, all->items[i].word, word))
             return true;
     return false;
 }
 
-bool aphi_cparse_is_enumerator(const aphi_cparser *p, size_t word)
-{
-    for (size_t i = 0; i < p->enumerator_count; i++)
-        if (aphi_csource_same(p->s, p->enumerators[i].word, word))
-            return true;
-    return false;
-}
+bool aphi_cparse_is_type(const aphi_cparser *p, size_t word) { return is_among(p, &p->types, word); }
+bool aphi_cparse_is_enumerator(const aphi_cparser *p, size_t word) { return is_among(p, &p->enumerators, word); }
 
 void aphi_cparse_leave_scope(aphi_cparser *p, size_t variable_count)
 {
@@ -50,26 +45,23 @@ void aphi_cparse_leave_scope(aphi_cparser *p, size_t variable_count)
         free(p->variables[--p->variable_count].type);
 }
 
-static void add_type(aphi_cparser *p, size_t word)
+static void add_member(aphi_cmembers *all, size_t word, size_t group, char *type)
 {
-    if (aphi_cparse_is_type(p, word))
-        return;
-    APHI_RESERVE(p->types, p->type_capacity, p->type_count + 1);
-    p->types[p->type_count++] = word;
+    APHI_RESERVE(all->items, all->capacity, all->n + 1);
+    all->items[all->n++] = (aphi_cmember){word, group, type};
 }
 
-static void add_struct(aphi_cparser *p, size_t word, size_t group)
+static void add_type(aphi_cparser *p, size_t word)
 {
-    APHI_RESERVE(p->structs, p->struct_capacity, p->struct_count + 1);
-    p->structs[p->struct_count++] = (aphi_cmember){word, group, NULL};
+    if (!aphi_cparse_is_type(p, word))
+        add_member(&p->types, word, 0, NULL);
 }
 
 /* Takes ownership of the type. */
 static void declare_name(aphi_cparser *p, size_t word, char *type, aphi_cplace place)
 {
     if (place == APHI_C_STRUCT) {
-        APHI_RESERVE(p->fields, p->field_capacity, p->field_count + 1);
-        p->fields[p->field_count++] = (aphi_cmember){word, p->group, type};
+        add_member(&p->fields, word, p->group, type);
         return;
     }
     APHI_RESERVE(p->variables, p->variable_capacity, p->variable_count + 1);
@@ -98,8 +90,7 @@ static void parse_enumerators(aphi_cparser *p, size_t from, size_t to)
     while (from < to) {
         size_t comma = aphi_cparse_find(p, from, to, ",");
         if (aphi_csource_is_name(p->s, from)) {
-            APHI_RESERVE(p->enumerators, p->enumerator_capacity, p->enumerator_count + 1);
-            p->enumerators[p->enumerator_count++] = (aphi_cmember){from, group, NULL};
+            add_member(&p->enumerators, from, group, NULL);
             if (aphi_csource_is(p->s, from + 1, "="))
                 aphi_cparse_expression(p, from + 2, comma);
         }
@@ -130,7 +121,7 @@ static size_t parse_tagged(aphi_cparser *p, size_t i, size_t end, specifiers *t)
     if (tag == SIZE_MAX) /* a distinct type */
         aphi_buffer_format(&t->type, " %zu", i);
     else if (!is_enum)
-        add_struct(p, tag, t->defined);
+        add_member(&p->structs, tag, t->defined, NULL);
     return s->match[i] + 1;
 }
 
@@ -264,7 +255,7 @@ static size_t parse_init_declarator(aphi_cparser *p, size_t i, size_t end, aphi_
     }
     bool is_function = d.parameters != SIZE_MAX;
     if (d.name != SIZE_MAX && t->is_typedef && t->defined && d.stars == 0)
-        add_struct(p, d.name, t->defined);
+        add_member(&p->structs, d.name, t->defined, NULL);
     if (d.name != SIZE_MAX && t->is_typedef)
         add_type(p, d.name);
     else if (d.name != SIZE_MAX && (!is_function || d.opaque))

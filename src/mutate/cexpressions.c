@@ -199,13 +199,13 @@ static size_t group_of_type(const aphi_cparser *p, const char *type)
         if (!strncmp(type, prefixes[i], strlen(prefixes[i])))
             type += strlen(prefixes[i]);
     size_t n = strcspn(type, " *[");
-    for (size_t i = 0; i < p->struct_count; i++) {
-        const aphi_ctoken *t = aphi_csource_token(p->s, p->structs[i].word);
+    for (size_t i = 0; i < p->structs.n; i++) {
+        const aphi_ctoken *t = aphi_csource_token(p->s, p->structs.items[i].word);
         if (t->end - t->begin != n || memcmp(p->s->text + t->begin, type, n) != 0)
             continue;
-        if (found && found != p->structs[i].group)
+        if (found && found != p->structs.items[i].group)
             return 0;
-        found = p->structs[i].group;
+        found = p->structs.items[i].group;
     }
     return found;
 }
@@ -225,28 +225,28 @@ static size_t group_of_field(const aphi_cparser *p, size_t from, size_t i)
 }
 
 /* The member with that name, in that group if it is not 0; NULL: none, or ambiguous. */
-static const aphi_cmember *find_member(const aphi_cparser *p, const aphi_cmember *all, size_t n, size_t i, size_t group)
+static const aphi_cmember *find_member(const aphi_cparser *p, const aphi_cmembers *all, size_t i, size_t group)
 {
     const aphi_cmember *found = NULL;
-    for (size_t k = 0; k < n; k++) {
-        if (!aphi_csource_same(p->s, all[k].word, i) || (group && all[k].group != group))
+    for (size_t k = 0; k < all->n; k++) {
+        const aphi_cmember *m = &all->items[k];
+        if (!aphi_csource_same(p->s, m->word, i) || (group && m->group != group))
             continue;
         if (found)
             return NULL;
-        found = &all[k];
+        found = m;
     }
     return found;
 }
 
-static void mutate_member(aphi_cparser *p, aphi_operator operator, size_t i, size_t group, const aphi_cmember *all,
-                             size_t n)
+static void mutate_member(aphi_cparser *p, aphi_operator operator, size_t i, size_t group, const aphi_cmembers *all)
 {
-    const aphi_cmember *is = find_member(p, all, n, i, group);
-    for (size_t k = 0; is && k < n; k++) {
-        bool same_type = is->type ? all[k].type && !strcmp(is->type, all[k].type)
-                                  : operator == APHI_OPERATOR_ENUMERATOR;
-        if (&all[k] != is && all[k].group == is->group && same_type)
-            replace_word(p, operator, i, all[k].word);
+    const aphi_cmember *is = find_member(p, all, i, group);
+    for (size_t k = 0; is && k < all->n; k++) {
+        const aphi_cmember *m = &all->items[k];
+        bool same_type = is->type ? m->type && !strcmp(is->type, m->type) : operator == APHI_OPERATOR_ENUMERATOR;
+        if (m != is && m->group == is->group && same_type)
+            replace_word(p, operator, i, m->word);
     }
 }
 
@@ -256,13 +256,13 @@ static void mutate_name(aphi_cparser *p, size_t from, size_t i)
     bool selected = i > from && aphi_csource_among(s, i - 1, ". ->");
     bool designator = selected && i - 1 > from && aphi_csource_among(s, i - 2, "{ ,");
     if (selected && !designator)
-        mutate_member(p, APHI_OPERATOR_FIELD, i, group_of_field(p, from, i), p->fields, p->field_count);
+        mutate_member(p, APHI_OPERATOR_FIELD, i, group_of_field(p, from, i), &p->fields);
     if (selected || (i > from && aphi_csource_among(s, i - 1, "sizeof goto")))
         return;
     if (aphi_cparse_find_variable(p, i))
         mutate_variable(p, i);
     else if (!aphi_csource_is(s, i + 1, "("))
-        mutate_member(p, APHI_OPERATOR_ENUMERATOR, i, 0, p->enumerators, p->enumerator_count);
+        mutate_member(p, APHI_OPERATOR_ENUMERATOR, i, 0, &p->enumerators);
 }
 
 /* ---- expressions ------------------------------------------------------------------------------------------------- */

@@ -19,24 +19,25 @@ typedef struct aphi_cvariable {
     bool local;
 } aphi_cvariable;
 
-/* A field of a struct, or an enumerator. */
+/* Fields of structs, enumerators, names of types. */
 typedef struct aphi_cmember {
     size_t word, group;
     char *type; /* of a field; NULL: not understood */
 } aphi_cmember;
+
+typedef struct aphi_cmembers {
+    aphi_cmember *items;
+    size_t n, capacity;
+} aphi_cmembers;
 
 typedef struct aphi_cparser {
     const aphi_csource *s;
     aphi_mutants *out;
     aphi_cvariable *variables; /* in scope, the innermost last */
     size_t variable_count, variable_capacity;
-    aphi_cmember *fields, *enumerators;
-    size_t field_count, field_capacity, enumerator_count, enumerator_capacity, groups;
-    size_t group; /* of the struct whose fields are parsed */
-    aphi_cmember *structs; /* names of groups of fields: tags, and typedef names defined with them */
-    size_t struct_count, struct_capacity;
-    size_t *types; /* words that name a type */
-    size_t type_count, type_capacity;
+    aphi_cmembers fields, enumerators, types;
+    aphi_cmembers structs; /* names of groups of fields: tags, and typedef names defined with them */
+    size_t groups, group;  /* their number; that of the struct whose fields are parsed */
     char *function, *returns; /* the current function and its return type; NULL: none */
     unsigned depth;           /* of nested statements and declarations */
 } aphi_cparser;

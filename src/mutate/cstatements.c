@@ -361,10 +361,10 @@ void aphi_cparse_source(const aphi_csource *s, aphi_mutants *out)
     }
     aphi_cparse_leave_scope(&p, 0);
     free(p.variables);
-    for (size_t i = 0; i < p.field_count; i++)
-        free(p.fields[i].type);
-    free(p.fields);
-    free(p.enumerators);
-    free(p.structs);
-    free(p.types);
+    for (size_t i = 0; i < p.fields.n; i++)
+        free(p.fields.items[i].type);
+    free(p.fields.items);
+    free(p.enumerators.items);
+    free(p.structs.items);
+    free(p.types.items);
 }

@@ -214,11 +214,6 @@ static bool lex_punctuator(lexer *l)
 
 /* ---- the source -------------------------------------------------------------------------------------------------- */
 
-static bool begins_directive(const lexer *l)
-{
-    return l->at_line_start && (peek(l, 0) == '#' || (peek(l, 0) == '%' && peek(l, 1) == ':'));
-}
-
 static bool lex_token(lexer *l, aphi_ctoken_kind *kind)
 {
     int c = peek(l, 0), next = peek(l, 1);
@@ -234,7 +229,7 @@ static bool lex_token(lexer *l, aphi_ctoken_kind *kind)
         lex_line_comment(l);
         return true;
     }
-    if (begins_directive(l)) {
+    if (l->at_line_start && (c == '#' || (c == '%' && next == ':'))) {
         *kind = APHI_C_DIRECTIVE;
         return lex_directive(l);
     }

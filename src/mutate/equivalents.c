@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * equivalents.c - the list of equivalent mutants; see equivalents.h. */
-#include "mutate/equivalents.h"
+ * equivalents.c - the list of equivalent mutants; see mutants.h. */
+#include "mutate/mutants.h"
 
 #include "base/memory.h"
 

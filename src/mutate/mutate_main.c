@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/options.h"
-#include "mutate/equivalents.h"
 #include "mutate/mutation_report.h"
 #include "mutate/mutation_runner.h"
 

@@ -70,12 +70,17 @@ static void add_survivors(const aphi_mutation_report *r, aphi_buffer *out)
     }
 }
 
+static size_t sum_of(const size_t counts[COLUMNS])
+{
+    size_t sum = 0;
+    for (size_t k = 0; k < COLUMNS; k++)
+        sum += counts[k];
+    return sum;
+}
+
 static void add_row(aphi_buffer *out, const char *name, const size_t counts[COLUMNS])
 {
-    size_t all = 0;
-    for (size_t k = 0; k < COLUMNS; k++)
-        all += counts[k];
-    aphi_buffer_format(out, "%-11s %8zu", name, all);
+    aphi_buffer_format(out, "%-11s %8zu", name, sum_of(counts));
     for (size_t k = APHI_MUTANT_BROKEN; k < COLUMNS; k++)
         aphi_buffer_format(out, " %*zu", (int)strlen(names[k]) > 8 ? (int)strlen(names[k]) : 8, counts[k]);
     aphi_buffer_byte(out, '\n');
@@ -92,14 +97,6 @@ static void count_columns(const aphi_mutation_report *r, size_t by_operator[APHI
     }
 }
 
-static bool is_empty(const size_t counts[COLUMNS])
-{
-    for (size_t k = 0; k < COLUMNS; k++)
-        if (counts[k] > 0)
-            return false;
-    return true;
-}
-
 void aphi_mutation_report_write(const aphi_mutation_report *r, aphi_buffer *out)
 {
     size_t by_operator[APHI_OPERATOR_COUNT][COLUMNS] = {0}, all[COLUMNS] = {0};
@@ -110,7 +107,7 @@ void aphi_mutation_report_write(const aphi_mutation_report *r, aphi_buffer *out)
         aphi_buffer_format(out, " %8s", names[k]);
     aphi_buffer_byte(out, '\n');
     for (size_t o = 0; o < APHI_OPERATOR_COUNT; o++)
-        if (!is_empty(by_operator[o]))
+        if (sum_of(by_operator[o]) > 0)
             add_row(out, aphi_operator_name((aphi_operator)o), by_operator[o]);
     add_row(out, "all", all);
     if (all[APHI_MUTANT_NONE] > 0)

@@ -183,13 +183,6 @@ static void take_end(runner *m, size_t mutant, const aphi_subprocess_end *end)
 
 static bool is_stopped(const runner *m) { return m->failed || (m->o->stop && *m->o->stop); }
 
-static void cancel_jobs(const runner *m)
-{
-    for (size_t k = 0; k < m->o->jobs; k++)
-        if (m->slots[k].pid > 0)
-            kill(m->slots[k].pid, SIGTERM);
-}
-
 /* Waits up to 100 ms for a job to end. Returns the number of ended jobs. */
 static size_t collect_ended(runner *m)
 {
@@ -228,8 +221,9 @@ static void run_jobs(runner *m, const char *phase, const size_t *order, size_t n
     while (fill_slots(m, order, n, &next)) {
         if (m->o->progress)
             m->o->progress(phase, done, n);
-        if (is_stopped(m))
-            cancel_jobs(m);
+        for (size_t k = 0; k < m->o->jobs && is_stopped(m); k++)
+            if (m->slots[k].pid > 0)
+                kill(m->slots[k].pid, SIGTERM);
         done += collect_ended(m);
     }
 }
@@ -238,20 +232,17 @@ static void run_jobs(runner *m, const char *phase, const size_t *order, size_t n
 
 static void add_output(const runner *m)
 {
-    char text[OUTPUT_SHOWN + 1];
+    aphi_buffer output = {0};
     char *path = path_in(m, ORIGINAL, "output");
-    FILE *file = fopen(path, "re");
-    if (file && fseek(file, -(long)OUTPUT_SHOWN, SEEK_END) != 0)
-        rewind(file);
-    size_t n = file ? fread(text, 1, OUTPUT_SHOWN, file) : 0;
-    while (n > 0 && text[n - 1] == '\n')
-        n--;
-    if (n > 0) {
+    aphi_buffer_load(&output, path, SIZE_MAX);
+    size_t from = output.n > OUTPUT_SHOWN ? output.n - OUTPUT_SHOWN : 0;
+    while (output.n > from && output.data[output.n - 1] == '\n')
+        output.n--;
+    if (output.n > from) {
         aphi_buffer_str(m->error, "; output:\n");
-        aphi_buffer_add(m->error, text, n);
+        aphi_buffer_add(m->error, output.data + from, output.n - from);
     }
-    if (file)
-        fclose(file);
+    aphi_buffer_free(&output);
     free(path);
 }
 

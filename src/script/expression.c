@@ -37,10 +37,7 @@ struct aphi_labelled {
     uint64_t count;   /* of all messages so far, numbered from 1 */
 };
 
-static bool is_kept(const aphi_labelled *l, uint64_t number)
-{
-    return number != 0 && l->count - number <= l->mask;
-}
+static bool is_kept(const aphi_labelled *l, uint64_t number) { return number != 0 && l->count - number <= l->mask; }
 
 static void mark_labelled(void *context)
 {
@@ -165,8 +162,7 @@ bool aphi_expression_is_hole(aph_value v)
            aph_int_of(aph_at(parts, 0)) > 0 && aphi_path_is_path(aph_at(parts, 1)) && aph_is_str(aph_at(parts, 2));
 }
 
-/* Returns NULL for "id" and for unknown functions. */
-static const aph_function *function_named(const aph_function *functions, aph_value name)
+const aph_function *aphi_function_named(const aph_function *functions, aph_value name)
 {
     for (const aph_function *f = functions; f && f->name; f++)
         if (aph_str_is(name, f->name))
@@ -195,7 +191,7 @@ static aph_value fill_hole(aph_value hole, const aphi_labelled *seen, const aph_
     if (!(message && aphi_path_find(*message, path, &found)) && !find_elsewhere(seen, label, answers, path, &found) &&
         !find_elsewhere(seen, label, !answers, path, &found))
         return APH_NIL;
-    const aph_function *f = function_named(functions, aph_at(parts, 2));
+    const aph_function *f = aphi_function_named(functions, aph_at(parts, 2));
     return f ? f->apply(found) : found;
 }
 
@@ -293,7 +289,7 @@ static bool check_hole(void *context, aph_value hole)
     const checking *c = context;
     aph_value name = aph_at(aph_field(hole, "$"), 2);
     bool formed = aphi_expression_is_hole(hole);
-    if (formed && (c->any_function || aph_str_is(name, "id") || function_named(c->functions, name)))
+    if (formed && (c->any_function || aph_str_is(name, "id") || aphi_function_named(c->functions, name)))
         return true;
     char *text = aph_json_text(formed ? name : hole, NULL);
     if (formed)

@@ -23,6 +23,8 @@ bool aphi_path_find(aph_value message, aph_value path, aph_value *found);
 /* Returns true for an array of strings and non-negative integers. */
 bool aphi_path_is_path(aph_value v);
 
+/* Returns NULL for "id" and for unknown functions. */
+const aph_function *aphi_function_named(const aph_function *functions, aph_value name);
 /* Evaluates the expression to a message. functions: those besides "id"; NULL, or terminated by one without a
  * name. A hole that nothing fills becomes null. Never fails; does not collect. */
 aph_value aphi_expression_fill(aph_value expression, const aphi_labelled *seen, const aph_function *functions);

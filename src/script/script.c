@@ -123,16 +123,11 @@ static bool write_and_move(const char *temporary, const char *path, const char *
     int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return false;
-    bool ok = aphi_write_all(fd, text, n) == n && fsync(fd) == 0;
+    bool ok = aphi_write_all(fd, text, n) == n && fsync(fd) == 0 && rename(temporary, path) == 0;
     int why = errno;
-    if (close(fd) != 0 && ok) {
-        ok = false;
-        why = errno;
-    }
-    if (ok && rename(temporary, path) == 0)
-        return true;
+    close(fd); /* after fsync it reports nothing new */
     if (ok)
-        why = errno;
+        return true;
     unlink(temporary);
     errno = why;
     return false;

@@ -60,17 +60,12 @@ static bool simpler_string(aph_value s, size_t n, aph_value *simpler)
     return n < count;
 }
 
-static bool constant_for_hole(size_t n, aph_value *simpler)
-{
-    if (n < 2)
-        *simpler = n == 0 ? aph_int(0) : aph_str("");
-    return n < 2;
-}
-
 bool aphi_simpler_leaf(aph_value v, size_t n, aph_value *simpler)
 {
-    if (aphi_expression_is_hole(v))
-        return constant_for_hole(n, simpler);
+    if (aphi_expression_is_hole(v)) {
+        *simpler = n == 0 ? aph_int(0) : aph_str("");
+        return n < 2;
+    }
     switch (aph_kind_of(v)) {
     case APH_BOOL: *simpler = aph_bool(false); return n == 0 && aph_truth(v);
     case APH_INT: return simpler_int(aph_int_of(v), n, simpler);

@@ -7,7 +7,7 @@
  *             time between its sending and its response: a time in between is drawn for each.
  * Invariants: A request comes after every request whose response fills one of its holes: that response had arrived
  *             before. The order on a connection is kept. */
-#include "shrink/reorder.h"
+#include "shrink/shrink.h"
 
 #include <stdlib.h>
 #include "base/memory.h"

@@ -6,7 +6,9 @@
 
 #include <antiphon/generate.h>
 
+#include "base/choice.h"
 #include "script/script.h"
+#include "trace/run_event.h"
 
 /* Runs a candidate against a fresh subject. Returns 0 if it passes or cannot be run (a message that the codec cannot
  * encode); if it fails, the number of actions performed until then, or 1 if that is unknown; a negative number to stop
@@ -40,5 +42,9 @@ typedef struct aphi_shrunk {
 /* Keeps the labels, unless the script is reordered. If the script never fails, the result is a copy of it, with
  * reproduced == 0. */
 aphi_shrunk aphi_shrink(const aphi_script *failing, aphi_shrink_run *run, const aphi_shrink_options *options);
+
+/* Returns the actions of a run in an order in which the subject may have processed them, with new labels: at random, or
+ * with choice == NULL in the order of their responses. events: all events of the run. */
+aphi_script aphi_reorder(const aphi_script *script, const aphi_run_event *events, size_t count, aphi_choice *choice);
 
 #endif

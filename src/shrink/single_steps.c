@@ -110,22 +110,37 @@ static void drop_wait(aphi_action *a)
     a->waits_for = 0;
 }
 
-static bool drop_waits(aphi_shrink_runner *s)
+static void drop_chunk(aphi_action *a) { a->chunk = 0; }
+
+typedef bool fails_with(aphi_shrink_runner *s, const char *step);
+
+/* Changes all actions; or else one after the other. */
+static bool change_actions(aphi_shrink_runner *s, void (*change)(aphi_action *a), fails_with *fails, const char *all,
+                           const char *one)
 {
     bool taken = false;
     aphi_script_edit_copy(s);
     for (size_t i = 0; i < s->candidate.count; i++)
-        drop_wait(&s->candidate.actions[i]);
-    if (aphi_shrink_runner_fails_as_often(s, "removed all waits"))
+        change(&s->candidate.actions[i]);
+    if (fails(s, all))
         return true;
     for (size_t i = 0; i < s->best.count; i++) {
-        if (s->best.actions[i].wait == APHI_WAIT_NOTHING)
-            continue;
         aphi_script_edit_copy(s);
-        drop_wait(&s->candidate.actions[i]);
-        taken |= aphi_shrink_runner_fails_as_often(s, "removed a wait");
+        change(&s->candidate.actions[i]);
+        taken |= fails(s, one);
     }
     return taken;
+}
+
+static bool drop_waits(aphi_shrink_runner *s)
+{
+    return change_actions(s, drop_wait, aphi_shrink_runner_fails_as_often, "removed all waits", "removed a wait");
+}
+
+static bool drop_chunks(aphi_shrink_runner *s)
+{
+    return change_actions(s, drop_chunk, aphi_shrink_runner_fails_simpler, "wrote every message at once",
+                          "wrote one more message at once");
 }
 
 /* Replaces a wait for quiet by one for a response; halves pauses. */
@@ -147,22 +162,6 @@ static bool shorten_waits(aphi_shrink_runner *s)
             last = s->best.actions[i].label;
         if (wait == APHI_WAIT_QUIET || wait == APHI_WAIT_PAUSE)
             taken |= aphi_shrink_runner_fails_as_often(s, "shortened a wait");
-    }
-    return taken;
-}
-
-static bool remove_chunks(aphi_shrink_runner *s)
-{
-    bool taken = false;
-    aphi_script_edit_copy(s);
-    for (size_t i = 0; i < s->candidate.count; i++)
-        s->candidate.actions[i].chunk = 0;
-    if (aphi_shrink_runner_fails_simpler(s, "wrote every message at once"))
-        return true;
-    for (size_t i = 0; i < s->best.count; i++) {
-        aphi_script_edit_copy(s);
-        s->candidate.actions[i].chunk = 0;
-        taken |= aphi_shrink_runner_fails_simpler(s, "wrote one more message at once");
     }
     return taken;
 }
@@ -257,7 +256,7 @@ static bool relabel_holes(aphi_shrink_runner *s)
 bool aphi_single_steps(aphi_shrink_runner *s)
 {
     static bool (*const steps[])(aphi_shrink_runner *) = {
-        remove_single_actions, remove_pairs, merge_connections, number_connections,    remove_chunks,
+        remove_single_actions, remove_pairs, merge_connections, number_connections,    drop_chunks,
         shorten_waits,  drop_waits,       drop_fields,       aphi_substitute_simpler, aphi_substitute_request,
         simplify_leaves, simplify_messages, relabel_holes,
     };

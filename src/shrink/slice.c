@@ -73,21 +73,16 @@ static void raise_action(guess *g, size_t action, aphi_script_slice level)
     g->queue[g->queued++] = action;
 }
 
-/* label: of a request or of its response. */
-static void raise_label(guess *g, int64_t label, aphi_script_slice level)
-{
-    size_t i = aphi_script_index(g->script, label);
-    if (i < g->script->count)
-        raise_action(g, i, level);
-}
-
 static void follow_references(guess *g, size_t from, aphi_script_slice level)
 {
     for (size_t i = from; i < g->queued; i++) {
         const aphi_action *a = &g->script->actions[g->queue[i]];
         int64_t label;
-        for (size_t k = 0; aphi_hole_at(a->send, k, &label); k++)
-            raise_label(g, label, level);
+        for (size_t k = 0; aphi_hole_at(a->send, k, &label); k++) {
+            size_t request = aphi_script_index(g->script, label);
+            if (request < g->script->count)
+                raise_action(g, request, level);
+        }
     }
 }
 

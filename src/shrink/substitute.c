@@ -31,14 +31,23 @@ static aph_value field_of(aph_value send, aph_value field)
     return aph_kind_of(send) == APH_OBJECT ? aph_get(send, field) : APH_NIL;
 }
 
-/* Returns true if requests with this value never have one of the fields of `send`. */
-static bool is_incompatible(aph_value send, aph_value others, aph_value value)
+/* Returns the fields of requests with this value in this field. */
+static aph_value compatible_fields(aph_value values, aph_value field, aph_value value)
 {
-    aph_value field, ignored;
+    aph_value others = aph_get(values, field);
     for (size_t k = 0; k < aph_count(others); k++)
-        for (size_t i = 0; aph_at(aph_at(others, k), 0) == value && aph_pair_at(send, i, &field, &ignored); i++)
-            if (!aph_has(aph_at(aph_at(others, k), 1), field))
-                return true;
+        if (aph_at(aph_at(others, k), 0) == value)
+            return aph_at(aph_at(others, k), 1);
+    return APH_NIL;
+}
+
+/* Returns true if requests with this value never have one of the fields of `send`. */
+static bool is_incompatible(aph_value send, aph_value values, aph_value field, aph_value value)
+{
+    aph_value compatible = compatible_fields(values, field, value), other, ignored;
+    for (size_t i = 0; compatible && aph_pair_at(send, i, &other, &ignored); i++)
+        if (!aph_has(compatible, other))
+            return true;
     return false;
 }
 
@@ -51,7 +60,7 @@ static bool is_plausible(const aphi_script *c, aph_value values)
     for (size_t i = 0; i < c->count; i++)
         for (size_t f = 0; aph_kind_of(c->actions[i].send) == APH_OBJECT &&
                            aph_pair_at(c->actions[i].send, f, &field, &value); f++)
-            if (is_incompatible(c->actions[i].send, aph_get(values, field), value))
+            if (is_incompatible(c->actions[i].send, values, field, value))
                 return false;
     return true;
 }
@@ -240,16 +249,6 @@ static change exchange_field(aphi_script *c, const aphi_shrink_options *o, size_
     if (aph_kind_of(*send) != APH_OBJECT || !replace_field(send, o->values, n))
         return NO_SUCH_N;
     return !k || substitute_one(c, o->values, OTHER_VALUE, k - 1) ? CHANGED : NO_SUCH_K;
-}
-
-/* Returns the fields of requests with this value in this field. */
-static aph_value compatible_fields(aph_value values, aph_value field, aph_value value)
-{
-    aph_value others = aph_get(values, field);
-    for (size_t k = 0; k < aph_count(others); k++)
-        if (aph_at(aph_at(others, k), 0) == value)
-            return aph_at(aph_at(others, k), 1);
-    return APH_NIL;
 }
 
 /* Returns true if the messages differ in a field that determines the possible others, such as the method. */

@@ -18,9 +18,7 @@ typedef enum recurrence {
 static recurrence repeat_failure(aphi_campaign_state *c)
 {
     aphi_campaign before = c->result;
-    aphi_run_options how = aphi_campaign_run_options(c);
-    how.script = aphi_run_script(before.run);
-    how.seed = how.script->seed;
+    aphi_run_options how = aphi_campaign_script_options(c, aphi_run_script(before.run));
     how.progress = NULL;
     aphi_campaign_raise_patience(c, &how, before.outcome);
     int64_t least = aphi_clock_ns() + APHI_CONFIRM_PATIENCES * (how.patience_ns ? how.patience_ns : APHI_PATIENCE);

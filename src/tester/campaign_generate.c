@@ -105,7 +105,6 @@ void aphi_campaign_generate(aphi_campaign_state *c)
         aphi_run_options how = aphi_campaign_run_options(c);
         how.seed = aphi_choice_bits(&c->choice) >> 1;
         how.messages = choose_length(c);
-        how.until_ns = c->until;
         choose_width(c, &how);
         aphi_run *run = aphi_campaign_run(c, &how, true);
         if (!run)

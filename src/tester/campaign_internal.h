@@ -41,6 +41,7 @@ void aphi_campaign_trouble(aphi_campaign_state *c, const char *why);
 void aphi_campaign_name_trace(aphi_campaign_state *c, const char *file);
 
 aphi_run_options aphi_campaign_run_options(const aphi_campaign_state *c);
+aphi_run_options aphi_campaign_script_options(const aphi_campaign_state *c, const aphi_script *script);
 /* A silence that has to be reproduced must be long, unless the options limit it. */
 void aphi_campaign_raise_patience(const aphi_campaign_state *c, aphi_run_options *options, aphi_run_verdict wanted);
 /* Runs a fresh subject. Returns NULL if it does not start; the result then has the reason. */

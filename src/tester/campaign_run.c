@@ -23,10 +23,7 @@ void aphi_campaign_note(const aphi_campaign_state *c, const char *text)
         c->options->callbacks.note(c->options->callbacks.context, text);
 }
 
-bool aphi_campaign_is_stopped(const aphi_campaign_state *c)
-{
-    return c->options->stop && *c->options->stop;
-}
+bool aphi_campaign_is_stopped(const aphi_campaign_state *c) { return c->options->stop && *c->options->stop; }
 
 void aphi_campaign_trouble(aphi_campaign_state *c, const char *why)
 {
@@ -84,11 +81,19 @@ aphi_run_options aphi_campaign_run_options(const aphi_campaign_state *c)
 {
     const aphi_campaign_options *o = c->options;
     return (aphi_run_options){.model = o->model, .environment = o->environment, .subject = o->subject, .seed = o->seed,
-                              .connections = o->connections, .depth = o->depth,
+                              .connections = o->connections, .depth = o->depth, .until_ns = c->until,
                               .patience_ns = c->patience_ns ? c->patience_ns : o->patience_ns,
                               .memory = o->memory, .no_check = o->no_check, .stop = c->ignores_stop ? NULL : o->stop,
                               .listen_fd = o->listen_fd, .listen_port = o->listen_port,
                               .progress = forward_progress, .context = (void *)c};
+}
+
+aphi_run_options aphi_campaign_script_options(const aphi_campaign_state *c, const aphi_script *script)
+{
+    aphi_run_options how = aphi_campaign_run_options(c);
+    how.script = script;
+    how.seed = script->seed;
+    return how;
 }
 
 void aphi_campaign_raise_patience(const aphi_campaign_state *c, aphi_run_options *how, aphi_run_verdict wanted)
@@ -179,10 +184,7 @@ bool aphi_campaign_repeat(aphi_campaign_state *c, const aphi_script *script, uns
 {
     c->repeats = 0;
     for (unsigned i = 0; i < tries; i++) {
-        aphi_run_options how = aphi_campaign_run_options(c);
-        how.script = script;
-        how.seed = script->seed;
-        how.until_ns = c->until;
+        aphi_run_options how = aphi_campaign_script_options(c, script);
         aphi_campaign_raise_patience(c, &how, c->wanted);
         aphi_run *run = aphi_campaign_run(c, &how, true);
         if (!run)

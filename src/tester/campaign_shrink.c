@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "generate/generator.h"
-#include "shrink/reorder.h"
 #include "tree/guard.h"
 
 #include <string.h>
@@ -22,11 +21,8 @@ static const int64_t PATIENCE_SHRINKING = 60000000; /* for candidates; a silence
  * possible. */
 static int run_candidate(aphi_campaign_state *c, const aphi_script *candidate)
 {
-    aphi_run_options how = aphi_campaign_run_options(c);
-    how.script = candidate;
-    how.seed = candidate->seed;
+    aphi_run_options how = aphi_campaign_script_options(c, candidate);
     how.progress = NULL;
-    how.until_ns = c->until;
     if (!c->options->patience_ns)
         how.patience_ns = PATIENCE_SHRINKING;
     if (aphi_campaign_is_stopped(c))
@@ -68,13 +64,6 @@ static void forward_step(void *context, const char *what, const aphi_script *bes
         fprintf(c->log, "%9.3f s  %4zu actions  %s\n", (double)(aphi_clock_ns() - c->began) / 1e9, best->count, what);
     if (c->options->callbacks.shrinking)
         c->options->callbacks.shrinking(c->options->callbacks.context, what, best);
-}
-
-static void unlink_next_trace(aphi_campaign_state *c)
-{
-    aphi_campaign_name_trace(c, APHI_TRACE_FILE_NEXT);
-    unlink(c->result.trace);
-    aphi_campaign_name_trace(c, APHI_TRACE_FILE);
 }
 
 int64_t aphi_campaign_shrink_ns(const aphi_campaign_state *c)
@@ -133,7 +122,9 @@ static const char *why_not_shrunk(const aphi_campaign_state *c, const aphi_shrun
 static void restore_failure(aphi_campaign_state *c, const aphi_campaign *before)
 {
     aphi_campaign *r = &c->result;
-    unlink_next_trace(c);
+    aphi_campaign_name_trace(c, APHI_TRACE_FILE_NEXT);
+    unlink(r->trace);
+    aphi_campaign_name_trace(c, APHI_TRACE_FILE);
     r->outcome = before->outcome;
     r->fault = before->fault;
     r->unstarted = false;

@@ -57,27 +57,11 @@ static bool has_text(const char *path, const char *text, size_t n)
     return same;
 }
 
-static bool make_folder(const char *folder, char *error, size_t error_size)
-{
-    struct stat about;
-    if (mkdir(folder, 0777) == 0)
-        return true;
-    int why = errno;
-    if (why == EEXIST && stat(folder, &about) == 0 && S_ISDIR(about.st_mode))
-        return true;
-    if (why == EEXIST)
-        why = ENOTDIR;
-    snprintf(error, error_size, "%s: cannot store failing scripts: %s", folder, strerror(why));
-    return false;
-}
-
 bool aphi_corpus_save(const char *folder, const aphi_script *s, char *path, size_t path_size, char *error,
                       size_t error_size)
 {
     char name[64];
     size_t n;
-    if (!make_folder(folder, error, error_size))
-        return false;
     make_file_name(s->model, name, sizeof name);
     char *text = aphi_script_text(s, &n);
     uint64_t hash = hash_text(text, n);

@@ -7,7 +7,7 @@
 #include "script/script.h"
 
 /* Writes the script as MODEL-HASH.script, with the hash of its content: equal scripts are stored once, and others are
- * never overwritten. Creates the folder if needed. path receives the path. Returns false with a message on failure. */
+ * never overwritten. path receives the path. Returns false with a message on failure. */
 bool aphi_corpus_save(const char *folder, const aphi_script *s, char *path, size_t path_size, char *error,
                       size_t error_size);
 

@@ -74,10 +74,7 @@ static int64_t *label_slot(const aphi_outstanding *o, int64_t label)
     return &o->labels[(uint64_t)label / 2 & (LABELS - 1)];
 }
 
-bool aphi_outstanding_has(const aphi_outstanding *o, int64_t label)
-{
-    return *label_slot(o, label) == label;
-}
+bool aphi_outstanding_has(const aphi_outstanding *o, int64_t label) { return *label_slot(o, label) == label; }
 
 bool aphi_outstanding_is_late(const aphi_outstanding *o, int64_t before)
 {

@@ -103,13 +103,6 @@ static void show_progress(aphi_run_state *r)
     }
 }
 
-/* Returns true if a request has waited for several patiences, although others were answered. */
-static bool has_late_request(const aphi_run_state *r)
-{
-    return r->mode.paired &&
-           aphi_outstanding_is_late(&r->outstanding, r->now - PATIENCES_LATE * r->silence.patience_ns);
-}
-
 static void check_limits(aphi_run_state *r)
 {
     const aphi_run_options *o = r->options;
@@ -122,7 +115,9 @@ static void check_limits(aphi_run_state *r)
     if (is_late && aphi_silence_lacks_message(&r->silence))
         APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "time limit reached; %s",
                            aphi_silence_describe(&r->silence, r->calls.count, what, sizeof what));
-    if (is_late || (!r->sending.is_over && has_late_request(r)))
+    int64_t long_ago = r->now - PATIENCES_LATE * r->silence.patience_ns;
+    if (is_late ||
+        (!r->sending.is_over && r->mode.paired && aphi_outstanding_is_late(&r->outstanding, long_ago)))
         aphi_run_stop_sending(r);
     if (!r->judging.feed && aphi_heap_is_full())
         aph_collect();
@@ -267,10 +262,7 @@ static aphi_run_state *state_of(const aphi_run *result)
     return (aphi_run_state *)(uintptr_t)result; /* its first member */
 }
 
-const aphi_script *aphi_run_script(const aphi_run *result)
-{
-    return aphi_run_log_script(&state_of(result)->log);
-}
+const aphi_script *aphi_run_script(const aphi_run *result) { return aphi_run_log_script(&state_of(result)->log); }
 
 const aphi_run_event *aphi_run_events(const aphi_run *result, size_t *n)
 {

@@ -41,14 +41,6 @@ void aphi_run_close_oracle(aphi_run_state *r)
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
-static void end_by_fault(aphi_run_state *r, aph_fault fault, const char *message, int64_t connection)
-{
-    if (fault == APH_FAULT_ANSWER)
-        aphi_run_end(r, APHI_RUN_FAIL, "connection %lld: response without a request", (long long)connection);
-    else
-        aphi_run_end_fault(r, fault, "%s", message);
-}
-
 static void end_undecided(aphi_run_state *r, aph_limit limit)
 {
     r->judging.too_hard = true;
@@ -68,8 +60,10 @@ static void end_by_verdict(aphi_run_state *r, aph_verdict verdict)
     aph_limit limit = partition && partition->oracle ? aph_oracle_limit(partition->oracle) : APH_LIMIT_NONE;
     int64_t connection;
     r->judging.rejected_event = 1 + aphi_run_log_find(&r->log, aphi_live_feed_last(r->judging.feed), &connection);
-    if (fault)
-        end_by_fault(r, fault, message, connection);
+    if (fault == APH_FAULT_ANSWER)
+        aphi_run_end(r, APHI_RUN_FAIL, "connection %lld: response without a request", (long long)connection);
+    else if (fault)
+        aphi_run_end_fault(r, fault, "%s", message);
     else if (verdict == APH_FAIL)
         aphi_run_end(r, APHI_RUN_FAIL, "the model cannot explain the observations");
     else

@@ -106,10 +106,7 @@ void aphi_run_log_event(aphi_run_log *log, const aphi_run_event *e, uint64_t num
         format_trace_line(&log->trace, e);
 }
 
-uint64_t aphi_run_log_count(const aphi_run_log *log)
-{
-    return log->discarded + log->older_count + log->newer_count;
-}
+uint64_t aphi_run_log_count(const aphi_run_log *log) { return log->discarded + log->older_count + log->newer_count; }
 
 static void unpack_half(const aphi_buffer *b, size_t n, aphi_run_event *events, uint64_t number, aphi_run_event **found)
 {

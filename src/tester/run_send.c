@@ -60,11 +60,6 @@ void aphi_run_send_after_idle(aphi_run_state *r) { r->sending.since_idle = 0; }
 
 /* ---- is an action due? ------------------------------------------------------------------------------------------- */
 
-static bool is_quiet(const aphi_run_state *r)
-{
-    return (!r->mode.paired || !r->outstanding.count) && aphi_silence_is_idle(&r->silence, r->now);
-}
-
 static bool is_deferred(const aphi_run_state *r, int64_t label)
 {
     for (size_t i = 0; i < r->sending.deferred_count; i++)
@@ -73,17 +68,14 @@ static bool is_deferred(const aphi_run_state *r, int64_t label)
     return false;
 }
 
-static bool is_answered(const aphi_run_state *r, int64_t label)
-{
-    return !aphi_outstanding_has(&r->outstanding, label) && !is_deferred(r, label);
-}
-
 static bool wait_is_over(aphi_run_state *r, const aphi_action *a)
 {
     switch (a->wait) {
     case APHI_WAIT_NOTHING: return true;
-    case APHI_WAIT_ANSWER: return is_answered(r, a->waits_for - 1);
-    case APHI_WAIT_QUIET: return is_quiet(r);
+    case APHI_WAIT_ANSWER:
+        return !aphi_outstanding_has(&r->outstanding, a->waits_for - 1) && !is_deferred(r, a->waits_for - 1);
+    case APHI_WAIT_QUIET:
+        return (!r->mode.paired || !r->outstanding.count) && aphi_silence_is_idle(&r->silence, r->now);
     case APHI_WAIT_PAUSE: return r->now - r->sending.acted_at >= a->waits_for * 1000;
     }
     return true;
@@ -142,12 +134,6 @@ static bool is_blocked(aphi_run_state *r, const aphi_deferred_action *a, size_t 
     return is_misplaced(r, a) || (a->action.send && (conflicts_with_deferred(r, a, n) || conflicts_with_others(r, a)));
 }
 
-/* If the subject closes connections so often that many pipelined requests are lost, none are pipelined. */
-static size_t pipeline_depth(const aphi_run_state *r)
-{
-    return r->receiving.dropped > DROPPED_MAX + r->log.responses / 2 ? 1 : r->options->depth;
-}
-
 static bool has_room(aphi_run_state *r, const aphi_action *a)
 {
     const aphi_run_mode *mode = &r->mode;
@@ -158,7 +144,9 @@ static bool has_room(aphi_run_state *r, const aphi_action *a)
     /* The buffers of the system are larger: sending more would prove nothing. */
     if (mode->buffer && in_flight >= mode->buffer)
         return false;
-    return r->options->script || in_flight < pipeline_depth(r);
+    /* If the subject closes connections so often that many pipelined requests are lost, none are pipelined. */
+    bool many_lost = r->receiving.dropped > DROPPED_MAX + r->log.responses / 2;
+    return r->options->script || in_flight < (many_lost ? 1 : r->options->depth);
 }
 
 /* ---- the next action --------------------------------------------------------------------------------------------- */

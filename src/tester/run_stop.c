@@ -126,15 +126,6 @@ static void end_complete(aphi_run_state *r)
     aphi_run_end(r, APHI_RUN_PASS, "the model explains all observations");
 }
 
-/* Where responses do not belong to one request each, it is unknown which requests are outstanding; after a silence,
- * none is. */
-static void settle_idle_connections(aphi_run_state *r)
-{
-    aphi_outstanding_clear(&r->outstanding);
-    if (!r->mode.lossy || aphi_run_judge_drained(r))
-        aphi_run_send_after_idle(r);
-}
-
 /* The subject has to send, or at least to read, and has done neither for longer than the patience. */
 static bool is_starved(const aphi_run_state *r)
 {
@@ -158,8 +149,13 @@ static bool is_complete(const aphi_run_state *r)
 void aphi_run_check_silence(aphi_run_state *r)
 {
     char how[160];
-    if (!r->mode.paired && aphi_silence_is_idle(&r->silence, r->now))
-        settle_idle_connections(r);
+    /* Where responses do not belong to one request each, it is unknown which requests are outstanding; after a silence,
+     * none is. */
+    if (!r->mode.paired && aphi_silence_is_idle(&r->silence, r->now)) {
+        aphi_outstanding_clear(&r->outstanding);
+        if (!r->mode.lossy || aphi_run_judge_drained(r))
+            aphi_run_send_after_idle(r);
+    }
     if (is_complete(r))
         end_complete(r);
     if (r->ending.ended || r->silence.silent_ns < APHI_TICK_NS)

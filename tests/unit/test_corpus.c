@@ -30,6 +30,7 @@ static aphi_script script(const char *model, int64_t value)
 static void save(const char *model, int64_t value)
 {
     aphi_script s = script(model, value);
+    mkdir(folder, 0777);
     if (!aphi_corpus_save(folder, &s, path, sizeof path, error, sizeof error))
         fail_msg("%s", error);
     aphi_script_free(&s);

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include "mutate/equivalents.h"
+#include "mutate/mutants.h"
 
 static aphi_mutants find_mutants(const char *text)
 {

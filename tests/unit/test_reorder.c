@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_reorder.c - orders in which a subject may have processed requests. */
-#include "shrink/reorder.h"
+#include "shrink/shrink.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
