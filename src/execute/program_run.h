@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * program_run.h - controlled runs of a program on the threads library, with forced events.
+ * program_run.h - controlled runs of a program on the threads library, with forced events; reachability testing.
  *
  * The other end of src/threads/runner.c. The program is started once and forks a process for each run. */
 #ifndef APHI_EXECUTE_PROGRAM_RUN_H

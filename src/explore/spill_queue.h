@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spill_queue.h - queue of pending branches, in memory up to a limit, the rest in a file. */
+ * spill_queue.h - queue of pending branches, in memory up to a limit, the rest in a file; checkpoints. */
 #ifndef APHI_EXPLORE_SPILL_QUEUE_H
 #define APHI_EXPLORE_SPILL_QUEUE_H
 
