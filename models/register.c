@@ -100,7 +100,7 @@ static aph_value gen_written(aph_gen *g)
     return APH_NIL;
 }
 
-/* The old value of a compare-and-set: mostly the current one. */
+/* The old value of a compare-and-set: usually the current one. */
 static aph_value gen_old(aph_gen *g, aph_value key)
 {
     aph_value state = aph_gen_state(g), old = aph_get(state, key);

@@ -82,7 +82,7 @@ typedef struct aph_check_options {
     aph_oracle_options oracle;         /* environment, limits, promises; `order` is implied by `explain` */
     aph_trace_format format;
     bool explain;                      /* for a pass, return an explanation, confirmed by an independent replay */
-    const volatile sig_atomic_t *stop; /* if not NULL: the check stops within some 10 ms after *stop becomes nonzero */
+    const volatile sig_atomic_t *stop; /* if not NULL: the check stops within about 10 ms after *stop becomes nonzero */
     void (*progress)(void *context, uint64_t observations); /* called every few thousand observations; may be NULL */
     void *context;                     /* for progress */
 } aph_check_options;

@@ -74,7 +74,7 @@ void aph_clause(aph *m, const char *clause);
 bool aph_waive(aph *m, const char *name);
 /* As aph_waive; if there is a choice, its two sides announce these values for the field, as in aph_either_foretold. */
 bool aph_waive_foretold(aph *m, const char *name, const char *field, aph_value without, aph_value waived);
-/* Is the waiver allowed? Then the model must not rely on the absence of the violation. */
+/* Returns true if the waiver is allowed. The model must then not rely on the absence of the violation. */
 bool aph_is_allowed(aph *m, const char *name);
 /* Abandons the branch: it is not a behaviour of the server. */
 void aph_never(aph *m) __attribute__((noreturn));
@@ -127,7 +127,7 @@ typedef struct aph_model {
     aph_value (*part)(aph_value request);
     /* Returns true if the requests commute: in every state, both orders give the same state and the same responses. */
     bool (*commute)(aph_value a, aph_value b);
-    /* Is this request a read if it gets this response? A read leaves the state unchanged, or only fixes a choice that
+    /* True if this request is a read with this response. A read leaves the state unchanged, or only fixes a choice that
      * was still open: every behaviour after it is also possible without it. */
     bool (*reads)(aph_value request, aph_value answer);
     /* If a request that is taken late explains a history, it also explains the history when it is taken on arrival. */

@@ -3,10 +3,10 @@
  * requests.c - generation of requests to an HTTP server.
  *
  * Idea:       Few targets, so that requests interact. Conditions use tags and dates of earlier responses: unchanged,
- *             weakened, strengthened or changed, alone and in lists; mostly for their own target, and mostly ones that
- *             can still match. Some targets are rarely or never written: they may have content from before the test,
- *             and old content has other tags than new content if the server uses times in seconds. Several conditions
- *             of one request use one response, so that some hold and some do not, which reveals their precedence. */
+ *             weakened, strengthened or changed, alone and in lists; usually for their own target, and usually ones
+ *             that can still match. Some targets are rarely or never written: they may have content from before the
+ *             test, and old content has other tags than new content if the server uses times in seconds. Several
+ *             conditions of one request use one response, so that some hold and some do not: this reveals the order. */
 #include "http.h"
 
 enum {
@@ -86,7 +86,7 @@ static aph_value gen_bytes(aph_gen *g, size_t most)
     return aph_bytes(bytes, n);
 }
 
-/* Mostly unique, to identify the write; sometimes a repeated body, rarely a long one. */
+/* Usually unique, to identify the write; sometimes a repeated body, rarely a long one. */
 static aph_value gen_body(aph_gen *g)
 {
     switch (aph_gen_weighted(g, 800, 200, 100, 40, 20, 1)) {
@@ -168,7 +168,7 @@ static bool gen_answer(aph_gen *g, const char *field, bool strong, bool matching
     return s->label != 0;
 }
 
-/* A hole for the field of a response; mostly sets *target to its target. */
+/* A hole for the field of a response; usually sets *target to its target. */
 static aph_value gen_shown(aph_gen *g, const char *field, bool strong, const char *function, aph_value *target)
 {
     shown s = {0};

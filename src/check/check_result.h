@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * check_result.h - the making of results, and their transport between processes. */
+ * check_result.h - construction of results, and their transport between processes. */
 #ifndef APHI_CHECK_CHECK_RESULT_H
 #define APHI_CHECK_CHECK_RESULT_H
 

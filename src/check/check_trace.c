@@ -280,7 +280,7 @@ static aphi_trace *open_trace(const check *c)
 
 /* Maps memory pages before a check is timed: the check of a hundred operations takes less time than the system takes to
  * map the pages for it. Memory is allocated, written and freed, so that the allocator reuses its pages; nothing of the
- * check is computed in advance. A page takes some two microseconds: only as many are mapped as a short trace needs. */
+ * check is computed in advance. A page takes about two microseconds: only as many are mapped as a short trace needs. */
 static void prefault_pages(void)
 {
     enum { PAGES = 2 << 20, PAGE = 1024 }; /* in bytes; the smallest page size */

@@ -8,7 +8,7 @@
  *                not disturb each other.
  *             2. Nothing is loaded from a directory that others can write to. If the cache is not private, or there is
  *                none, the model is compiled in a new private directory, which is removed before the model runs.
- * Cost:       the preprocessor for each load of a model in C (some 10 ms), and the compiler if the text is new.
+ * Cost:       the preprocessor for each load of a model in C (about 10 ms), and the compiler if the text is new.
  * Not done:   a hash of the source alone, without the preprocessor: a changed header would go unnoticed, and a stale
  *             model is a wrong verdict. */
 #include <antiphon/check.h>
@@ -375,7 +375,7 @@ static bool compile_library(compilation *c, const char *directory, const char *t
         add_argument(c, &argc, c->source);
         ok = run_compiler(c, NULL, error);
         if (ok) {
-            sync_file(temporary.data); /* a power cut must not leave the name without the content */
+            sync_file(temporary.data); /* a power failure must not leave the name without the content */
             ok = rename(temporary.data, target) == 0 ||
                  fail(error, APH_LOAD_SETUP, "cannot write %s: %s", target, strerror(errno));
         }

@@ -2,9 +2,9 @@
  *
  * worker_pool.c - checks of many files in several processes.
  *
- * Idea:       workers are processes: values belong to a thread, and a crash or a runaway in one does not affect the
- *             others. Each takes the next index from a counter in shared memory and writes lines to a pipe: "begin N",
- *             then "result N {...}". The last "begin" of a dead worker names the file that it was checking.
+ * Idea:       workers are processes: values belong to a thread, and a crash or an endless loop in one does not affect
+ *             the others. Each takes the next index from a counter in shared memory and writes lines to a pipe: "begin
+ *             N", then "result N {...}". The last "begin" of a dead worker names the file that it was checking.
  * Not done:   threads: they would share nothing but the risk. */
 #include "check/check_result.h"
 
@@ -106,7 +106,7 @@ static aph_check_result *dead_worker_result(const pool *p, size_t file, int stat
     return r;
 }
 
-/* Returns false if the receiver wants no more. */
+/* Returns false if the receiver stops. */
 static bool take_line(const pool *p, worker *w, const char *line, size_t length)
 {
     size_t file = 0;

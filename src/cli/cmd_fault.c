@@ -77,7 +77,7 @@ static void stop_proxy(void)
         aphi_fault_proxy_stop(proxy);
 }
 
-/* The proxy returns, and pass_on looks whether the server has ended. */
+/* The proxy returns, and pass_on checks whether the server has exited. */
 static void on_child(int number)
 {
     (void)number;

@@ -39,9 +39,9 @@ typedef struct survey {
     aph_loaded_model spec;
     server_list servers;
     const char *folder;
-    aphi_test_session_options session; /* of the server at hand */
-    aph_value result;                  /* of the server at hand */
-    size_t current;                    /* the server at hand */
+    aphi_test_session_options session; /* of the current server */
+    aph_value result;                  /* of the current server */
+    size_t current;                    /* the current server */
     int code;                          /* of the last test */
 } survey;
 

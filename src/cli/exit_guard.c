@@ -31,7 +31,7 @@ void aphi_exit_guard_forbid(bool forbid)
     forbidden = forbid;
 }
 
-/* Comes back only if it was not a model that called. */
+/* Returns only if the caller is not a model. */
 static void refuse(const char *what)
 {
     aphi_guard_crash(what);

@@ -17,7 +17,7 @@ typedef struct aphi_sequence_count {
 } aphi_sequence_count;
 
 /* Ends early when *stop is set, or when memoized counts take more than memory_limit bytes. `progress`, if not NULL, is
- * called now and then with the share that is done, if the branches of a fork are equally large. */
+ * called occasionally with the share that is done, if the branches of a fork are equally large. */
 aphi_sequence_count aphi_count_sequences(const aphi_compiled_model *model, size_t memory_limit,
                                          const volatile sig_atomic_t *stop, void (*progress)(double share));
 

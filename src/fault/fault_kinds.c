@@ -552,7 +552,7 @@ static aphi_fault_effect change_status(aphi_fault *fault, const aphi_head *h, bo
 
 /* ---- heads ------------------------------------------------------------------------------------------------------- */
 
-/* Would the fault change this message? The message is a request or a response as the fault requires. */
+/* Returns true if the fault would change this message. The message is a request or a response as the fault requires. */
 static bool is_candidate(aphi_fault *fault, const aphi_head *h, uint64_t target)
 {
     const char *line;

@@ -301,7 +301,7 @@ static bool forward_requests(aphi_fault_proxy *p, channel *l)
 
 /* ---- wrong-client ------------------------------------------------------------------------------------------------ */
 
-/* May the channels exchange their targets? Then each receives as many responses as it has pending requests, and of the
+/* True if the channels may exchange targets: each receives as many responses as it has pending requests, and of the
  * expected shape. */
 static bool can_swap(const channel *a, const channel *b)
 {
@@ -350,7 +350,7 @@ static void swap_targets(channel *a, channel *b)
     }
 }
 
-/* May the response that begins here be forwarded now? If not, it waits, or the channel has got another target. */
+/* True if the response that begins here may be forwarded now. If not, it waits, or the channel has another target. */
 static bool decide_client(aphi_fault_proxy *p, channel *l)
 {
     if (p->fault->kind != APHI_FAULT_WRONG_CLIENT || l->in_response || l->decided || l->target->at_end)
@@ -375,8 +375,8 @@ static bool decide_client(aphi_fault_proxy *p, channel *l)
 
 /* ---- wrong-order ------------------------------------------------------------------------------------------------- */
 
-/* May the response with this head follow the next one? The next one must be pending, and both must be framed without
- * regard to their requests. */
+/* Returns true if the response with this head may follow the next one. The next one must be pending, and both must be
+ * framed without regard to their requests. */
 static bool can_be_late(const channel *l, const aphi_head *head)
 {
     if (pending_count(l) < 2 || l->late.n || head->opaque || head->closes || head->status < 200)
@@ -616,7 +616,7 @@ static bool forward_ends(aphi_fault_proxy *p, channel *l)
 static void update_interest(aphi_fault_proxy *p, side *s)
 {
     bool finished = s->at_end && (s->shut || s->write_failed) && !unwritten(s);
-    if (finished) /* or epoll would report EPOLLHUP for ever */
+    if (finished) /* or epoll would report EPOLLHUP forever */
         aphi_event_loop_unwatch(&p->loop, &s->watch);
     else
         aphi_event_loop_watch(&p->loop, &s->watch, (may_read(s->channel, s) ? EPOLLIN : 0u) |

@@ -5,7 +5,7 @@
  * Idea:       The state names the next element. Heads and lines are returned whole, bodies as their bytes arrive.
  * Invariants: 1. the pieces in order are the stream
  *             2. heads, lines, and the concatenated data between them do not depend on the sizes of the reads
- *             3. a head or line beyond its limit is opaque: a caller with a buffer of that size never waits for ever
+ *             3. a head or line beyond its limit is opaque: a caller with a buffer of that size never waits forever
  * Not done:   the codec of the HTTP model: it rejects malformed messages, which a proxy must forward. */
 #include "fault/http_framing.h"
 
@@ -202,7 +202,7 @@ bool aphi_head_field(const aphi_head *h, size_t *at, aphi_field *f)
     return true;
 }
 
-/* Does the comma-separated list contain the word? last: as its last element. */
+/* Returns true if the comma-separated list contains the word; last: as its last element. */
 static bool list_contains(const aphi_field *f, const char *word, bool last)
 {
     const char *at = f->value, *end = f->value + f->value_n;

@@ -424,7 +424,7 @@ static aph_value draw_string(const node *n, aph_gen *g)
     return v;
 }
 
-/* LETTERS is 2 * 31; the step is odd and not a multiple of 31, and near the golden section, so that successive strings
+/* LETTERS is 2 * 31; the step is odd and not a multiple of 31, and near the golden ratio, so that successive strings
  * differ in all letters. */
 static aph_value draw_fresh_string(node *n)
 {

@@ -7,7 +7,7 @@
  *             oracle; all share the machine that runs the model.
  *             The state of an oracle without pending requests and with one configuration is just that configuration:
  *             when there are many oracles, such ones are closed, and opened again for the next request.
- * Cost:       one lookup per observation. An oracle takes some ten kilobytes, a closed one a hundred bytes. */
+ * Cost:       one lookup per observation. An oracle takes about ten kilobytes, a closed one a hundred bytes. */
 #include "oracle/partitions.h"
 
 #include "base/clock.h"

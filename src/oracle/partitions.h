@@ -15,7 +15,7 @@ typedef struct aphi_partition {
     bool idle, dropped;    /* dropped: as in aph_oracle */
 } aphi_partition;
 
-/* Is the state split into parts? If the model has parts, unless options->whole or options->ignore_promises. */
+/* Returns true if the model has parts, unless options->whole or options->ignore_promises. */
 bool aphi_partitions_apply(const aph_model *model, const aph_oracle_options *options);
 aphi_partitions *aphi_partitions_open(const aph_model *model, const aph_oracle_options *options, char *error,
                                       size_t error_size);

@@ -257,7 +257,7 @@ static void run_order(replay *r, const aph_model *model, aph_value state)
     }
 }
 
-/* Is v the pattern with one value for each symbol? Terms are not solved: they have no instances. */
+/* Returns true if v is the pattern with one value for each symbol. Terms are not solved: they have no instances. */
 static bool is_instance(aph_value pattern, aph_value v, aph_value *values)
 {
     if (!aph_is_symbolic(pattern))

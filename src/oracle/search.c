@@ -36,7 +36,7 @@
 
 enum {
     BACKTRACKS_FEW = 24,
-    PATH_PENDING_MIN = 3,    /* requests in flight; WAY_MANY where there were few setbacks */
+    PATH_PENDING_MIN = 3,    /* requests in flight; PATH_PENDING_MANY while there were few backtracks */
     PATH_PENDING_MANY = 8,
     PATH_CORES_NEAR = 4,
     PATH_PROGRESS = 256,
@@ -191,7 +191,7 @@ static size_t count_lost_taken(const aph_oracle *o, const uint64_t *bits)
     return n;
 }
 
-/* Taking lost requests repairs almost any failure that has another cause, in a great many ways. So none may be taken at
+/* Taking lost requests repairs almost any failure that has another cause, in very many ways. So none may be taken at
  * first; when all else has failed, one, then two, four and so on. `bits` shows the number taken, so each configuration
  * in the memo was refuted with at least as many left to take. */
 static bool skip_lost(aph_oracle *o, const aphi_request *a)
@@ -228,9 +228,9 @@ static size_t initial_lost_max(const aph_oracle *o)
 
 /* ---- which requests to try --------------------------------------------------------------------------------------- */
 
-/* Is this the first of its kind in this round? Requests with the same message and the same known response, or none, are
- * interchangeable; the one that ends first comes first in pending. Two kinds with the same hash evict each other, which
- * costs only time. */
+/* True for the first of its kind in this round. Requests with the same message and the same known response, or none,
+ * are interchangeable; the one that ends first comes first in pending. Two kinds with the same hash evict each other,
+ * which costs only time. */
 static bool first_of_kind(aph_oracle *o, uint32_t request)
 {
     const aphi_request *a = &o->ops[request];
@@ -280,7 +280,7 @@ static bool has_unrelated(const aph_oracle *o, const aphi_frame *f)
     return (o->model->commute || (o->parts && o->pipelined)) && o->rpc && f->target != APHI_NONE;
 }
 
-/* Do failures in different parts have different causes? Not if a full buffer blocks its whole connection. */
+/* True if failures in different parts have different causes: not if a full buffer blocks its whole connection. */
 static bool separates_causes(const aph_oracle *o)
 {
     return o->parts && !(o->pipelined && o->env.buffer) && !o->exhaustive;
@@ -363,7 +363,7 @@ static bool overwrites(aph_oracle *o, const aphi_request *target, const aphi_req
     return n == 1 && aphi_core_equal(&results[0].core, &alone_core);
 }
 
-/* Do later responses suggest that a was taken before b? They do if a response shows a before a request is sent that is
+/* True if later responses suggest that a was taken before b: a response shows a before a request is sent that is
  * answered with a value of b; or, if b overwrites a, if a itself ends before that. */
 static bool precedes(aph_oracle *o, const aphi_request *a, const aphi_request *b)
 {
@@ -400,7 +400,7 @@ static uint32_t first_predecessor(aph_oracle *o, const aphi_request *b, uint32_t
     return otherwise;
 }
 
-/* Guesses run the model: they pay only if the search backtracks now and then. */
+/* Guesses run the model: they pay only if the search backtracks occasionally. */
 static bool backtracks_often(const aph_oracle *o)
 {
     return o->backtracks >= BACKTRACKS_FEW;
@@ -426,7 +426,7 @@ static void add_reached(aph_oracle *o, const aphi_core *core, uint32_t place)
     APHI_PUSH(o->reached, o->reached_count, o->reached_capacity, (struct aphi_reached){*core, place});
 }
 
-/* Does the target fit one of the cores from the i-th on? Then *place is the first request on the path to it. */
+/* True if the target fits one of the cores from the i-th; then *place is the first request on the path to it. */
 static bool fits_any(aph_oracle *o, size_t i, const aphi_request *target, uint32_t *place)
 {
     size_t n = 0;
@@ -526,7 +526,7 @@ static size_t count_untaken(const aph_oracle *o)
     return n;
 }
 
-/* Was the target taken, and with it all other pending requests, as reads? To take one of them before the target is then
+/* True if the target and all other pending requests were taken, as reads. To take one of them before the target is then
  * useless: it fits after the target, and the rest of the history does not depend on it. */
 static bool all_are_reads(const aph_oracle *o, const aphi_request *a, bool target)
 {
@@ -743,7 +743,7 @@ static bool pass_loss(aph_oracle *o, const aphi_observed_event *e)
     return true;
 }
 
-/* All messages on their way are gone. Some requests may have been taken before; responses to them will not be observed.
+/* All messages in flight are lost. Some requests may have been taken before; responses to them will not be observed.
  * */
 static bool pass_quiet_lossy(aph_oracle *o, const aphi_observed_event *e)
 {

@@ -36,7 +36,7 @@ typedef struct aphi_request {
     bool duplicate;        /* the second arrival of a request that may arrive twice */
     bool delivery;         /* not a request, but an observed message where order is not preserved: to take it is to
                             * match it with a message in the outbox */
-    bool quiet;            /* a delivery without a message: all messages on their way are gone */
+    bool quiet;            /* a delivery without a message: all messages in flight are lost */
 } aphi_request;
 
 typedef enum aphi_observed {
@@ -241,8 +241,8 @@ void aphi_oracle_resume(aph_oracle *o, const aphi_core *core, bool dropped);
 /* After a failure, observations are still recorded while this is true: responses that were known in advance, and that
  * the failure may depend on, are still to come. */
 bool aphi_oracle_wants_more(const aph_oracle *o);
-/* No message is on its way any more. Returns APH_FAIL if in each explanation the server has yet to send something. In a
- * lossy environment messages on their way are lost, and it never returns APH_FAIL. */
+/* No message is in flight. Returns APH_FAIL if in each explanation the server has yet to send something. In a
+ * lossy environment messages in flight are lost, and it never returns APH_FAIL. */
 aph_verdict aphi_oracle_quiet(aph_oracle *o);
 /* The same as an observation, without trimming. The model must not be rpc, or the environment must be lossy. */
 aph_verdict aphi_oracle_observe_quiet(aph_oracle *o);

@@ -514,7 +514,7 @@ static bool run_to_receive(aphi_machine *m, aphi_core *core)
     return false;
 }
 
-/* Does the latest result of a read leave the core unchanged? Then it allows every behaviour that the others allow. */
+/* True if the latest result of a read leaves the core unchanged: it allows every behaviour that the others allow. */
 static bool is_best(aphi_machine *m, const key *k)
 {
     if (!m->rpc || k->mode != APHI_EXPECT || !m->model->reads || !m->result_count ||
@@ -821,7 +821,7 @@ void aphi_outbox_close(aphi_core *core, int64_t connection)
         core->outbox = APH_NIL;
 }
 
-/* Is the entry a queue of a connection that the model opened? Its number is stored in *own. */
+/* Returns true if the entry is a queue of a connection that the model opened. Its number is stored in *own. */
 static bool is_own_queue(aph_value name, aph_value queue, int64_t *own)
 {
     size_t n;
@@ -834,7 +834,7 @@ static bool is_own_queue(aph_value name, aph_value queue, int64_t *own)
     return true;
 }
 
-/* Is the model's connection already matched with one of the tester? With separate calls, a queued one never is. */
+/* True if the model's connection is matched with one of the tester. With separate calls, a queued one is not. */
 static bool is_matched(const aphi_machine *m, const aphi_core *core, int64_t own)
 {
     aph_value name, item;

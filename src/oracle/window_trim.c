@@ -135,7 +135,7 @@ static void free_bookmark(bookmark *b)
     free(b->order);
 }
 
-/* Can nothing depend on the request once it is taken? Its response may still take a place in the buffer. */
+/* True if nothing can depend on the request once it is taken. Its response may still take a place in the buffer. */
 static bool is_settled(const aph_oracle *o, const aphi_request *a)
 {
     return !o->rpc || (aphi_is_optional(o, a) && (!o->env.buffer || aphi_is_abandoned(o, a)));

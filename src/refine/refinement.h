@@ -23,7 +23,7 @@ typedef struct aphi_refine_options {
     int64_t deadline_ns;               /* as aphi_clock_ns; 0: none */
     size_t memory;                     /* bytes of values; 0: no limit */
     const volatile sig_atomic_t *stop; /* may be NULL */
-    void (*progress)(uint64_t states); /* called now and then; may be NULL */
+    void (*progress)(uint64_t states); /* called occasionally; may be NULL */
 } aphi_refine_options;
 
 typedef enum aphi_refine_verdict {

@@ -3,9 +3,9 @@
  * script.c - scripts in memory and on disk, where each line is a JSON object (docs/testing.md).
  *
  * Idea:       a line is parsed as a value, and its fields are read by name. Unknown fields are errors with a line
- *             number, so that a typing error does not change the meaning of a script.
- * Invariants: (1) labels are odd and rise. (2) An action waits only for responses to requests with smaller labels, so
- *             no script waits for itself. (3) Messages are not null and their holes are well-formed; their functions
+ *             number, so that a typo does not change the meaning of a script.
+ * Invariants: (1) labels are odd and increase. (2) An action waits only for responses to requests with smaller labels,
+ *             so no script waits for itself. (3) Messages are not null and their holes are well-formed; their functions
  *             are checked when the model is known.
  * Cost:       linear; the whole file is in memory. */
 #include "script/script.h"
@@ -43,7 +43,7 @@ void aphi_script_add(aphi_script *s, const aphi_action *action)
 size_t aphi_script_index(const aphi_script *script, int64_t label)
 {
     int64_t request = label % 2 == 0 ? label - 1 : label;
-    size_t low = 0, high = script->count; /* labels rise */
+    size_t low = 0, high = script->count; /* labels increase */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (script->actions[middle].label < request)

@@ -38,7 +38,7 @@ enum {
     INBOX_MAX = 1024,       /* requests of a stream that are not taken yet */
     OUT_BUSY = 1 << 20,     /* unwritten bytes at which no more requests are taken */
     OUT_MAX = 64 << 20,     /* unwritten bytes at which the stream is closed */
-    UPSTREAM_FEW = 32,      /* up to this number, a new upstream stream is opened now and then although one is idle */
+    UPSTREAM_FEW = 32,      /* up to this number, a new upstream stream is opened occasionally although one is idle */
 };
 static const int64_t linger_ns = 1000000000; /* for a client to read its last responses before the close */
 

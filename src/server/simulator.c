@@ -72,7 +72,7 @@ static uint64_t draw_way(aphi_choice *c, uint64_t count)
     return aphi_choice_chance(c, 1, 2) ? 0 : aphi_choice_below(c, count);
 }
 
-/* Mostly short and plain, and few, so that they repeat; sometimes long, empty, or arbitrary bytes. */
+/* Usually short and plain, and few, so that they repeat; sometimes long, empty, or arbitrary bytes. */
 static aph_value draw_str(aphi_choice *c)
 {
     char bytes[16];

@@ -57,8 +57,8 @@ void aphi_simulator_close(aphi_simulator *s);
 aphi_simulated aphi_simulator_begin(aphi_simulator *s);
 /* Takes a request and runs to the next receive. Does not collect. */
 aphi_simulated aphi_simulator_take(aphi_simulator *s, int64_t from, aph_value message);
-/* Has the step made choices, but neither received nor sent? Then they are not observable, and it may choose again while
- * no request comes. */
+/* True if the step has made choices, but neither received nor sent: they are not observable, and it may choose again
+ * while no request comes. */
 bool aphi_simulator_may_reconsider(const aphi_simulator *s);
 /* Chooses again and runs to the next receive. Returns TAKEN, NOT_NOW if nothing changed, or FAULT. Does not collect. */
 aphi_simulated aphi_simulator_reconsider(aphi_simulator *s);

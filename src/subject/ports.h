@@ -15,7 +15,7 @@
 in_port_t aphi_port_free(in_port_t port, bool datagrams);
 /* The inode of the socket that receives packets for 127.0.0.1 at the port; 0 if there is none. Sends nothing. */
 uint32_t aphi_port_listener(in_port_t port, bool datagrams);
-/* Has the process this socket open? Also false if we may not look. */
+/* Returns true if the process has this socket open; false if it may not be inspected. */
 bool aphi_port_is_held_by(uint32_t socket, pid_t pid);
 bool aphi_port_connects(in_port_t port);
 /* Listens on 127.0.0.1 at *port, or for 0 at a free port, which is stored in *port. The socket does not block. Returns

@@ -187,7 +187,7 @@ static in_port_t port_of(const aphi_subject *s) { return ntohs(((const struct so
 
 typedef enum owner { SUBJECT, FOREIGN, UNKNOWN } owner;
 
-/* The owner of the socket: the subject (mostly its first process), another process, or none that is visible: it may
+/* The owner of the socket: the subject (usually its first process), another process, or none that is visible: it may
  * have just ended. */
 static owner owner_of(const aphi_subject *s, uint32_t socket)
 {
@@ -227,7 +227,7 @@ static bool listens(const aphi_subject *s, int64_t waited)
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
-/* Is it one program with its arguments? Then sh execs it, and its end and its stops are seen directly. Text in single
+/* True for one program with its arguments: sh execs it, and its end and its stops are seen directly. Text in single
  * quotes is a word. */
 static bool is_simple(const char *command)
 {
@@ -356,7 +356,7 @@ static bool start_once(aphi_subject *s, outcome *result, char *error, size_t siz
     return true;
 }
 
-/* Has another process just taken the port? It may be free again, but then the subject has reported it. */
+/* True if another process has just taken the port. It may be free again, but then the subject has reported it. */
 static bool port_was_taken(const aphi_subject *s)
 {
     char output[800];

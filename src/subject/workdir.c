@@ -76,7 +76,7 @@ static bool write_file(aphi_workdir *d, const aphi_subject_file *file, char *err
     return made;
 }
 
-/* Can all users reach the folder? Its owner is another user. */
+/* Returns true if all users can reach the folder. Its owner is another user. */
 static bool is_reachable(const aphi_workdir *d, char *error, size_t size)
 {
     for (const char *slash = d->folder + 1; (slash = strchr(slash, '/')); slash++) {

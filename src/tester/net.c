@@ -515,7 +515,7 @@ static void add_accepted(aphi_net *n, int fd)
     report_arrival(n, &(aphi_arrival){.kind = APHI_ARRIVED_CALL, .connection = l->connection});
 }
 
-/* Stops accepting. The listening socket is not watched any more: it would be ready for ever. */
+/* Stops accepting. The listening socket is not watched any more: it would be ready forever. */
 static void stop_accepting(aphi_net *n, aphi_arrival_kind kind, const char *why)
 {
     aphi_event_loop_unwatch(&n->loop, &n->accepting);

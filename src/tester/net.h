@@ -31,7 +31,7 @@ typedef struct aphi_arrival {
     const char *why; /* valid during the call */
 } aphi_arrival;
 
-/* Does it end a silence? A connection from the subject that opens or ends does not. */
+/* Returns true if it ends a silence. A connection from the subject that opens or ends does not. */
 bool aphi_arrival_ends_silence(const aphi_arrival *a);
 
 /* Callbacks of aphi_net_run_once, called in the order of reading. */

@@ -2,7 +2,7 @@
  *
  * run_log.h - the record of a run: its trace file, latest events, actions, and counts of requests by kind.
  *
- * Events and actions are written at every message and mostly never read: they are stored packed. */
+ * Events and actions are written at every message and rarely read: they are stored packed. */
 #ifndef APHI_TESTER_RUN_LOG_H
 #define APHI_TESTER_RUN_LOG_H
 

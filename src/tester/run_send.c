@@ -8,7 +8,7 @@
  *             wait, for a response or for another request of its partition, is deferred, and later actions are
  *             performed: otherwise few requests would be in flight. Or it is moved to the connection of the request
  *             that it conflicts with. Conflicting actions keep their order. A deferred action gets a new label when it
- *             is performed, because labels rise in a script. */
+ *             is performed, because labels increase in a script. */
 #include "tester/run_internal.h"
 
 #include <stdlib.h>
@@ -243,7 +243,7 @@ static void rename_wait(aphi_action *a, int64_t old, int64_t label)
         a->waits_for = label + 1;
 }
 
-/* Labels rise in a script, even if an action was deferred. */
+/* Labels increase in a script, even if an action was deferred. */
 static void keep_labels_rising(aphi_run_state *r, aphi_action *a)
 {
     aphi_sending *s = &r->sending;

@@ -5,7 +5,7 @@
  * Idea:       test with nothing waived. A failure is shrunk, and its trace is checked again with each waiver of the
  *             model. A waiver that explains it is allowed from then on, and the next test goes past it. The survey ends
  *             with a test that passes, or with a violation that no waiver explains.
- * Needed:     several waivers may explain one small trace. In the end, a waiver is taken back if the others explain all
+ * Needed:     several waivers may explain one small trace. At the end, a waiver is revoked if the others explain all
  *             traces, and the server is tested once more. Each remaining waiver is needed: one of the traces fails
  *             without it.
  * Choices:    counted afterwards, in the explanation of one trace: they do not slow down the tests. */
@@ -39,7 +39,7 @@ typedef struct survey {
     aph_value last, best;         /* the last test, and the one with the smallest finding of this round */
     aph_value branches, choices;
     size_t waived_for[ROUNDS_MAX];       /* by finding: the waiver that went past it, or NONE */
-    const aph_waiver *needs[ROUNDS_MAX]; /* by finding, in the end; NULL: no waiver explains it */
+    const aph_waiver *needs[ROUNDS_MAX]; /* by finding, at the end; NULL: no waiver explains it */
     uint64_t messages, runs;
     int64_t ns;
     unsigned rounds, tests;
@@ -190,7 +190,7 @@ static bool all_explained(const survey *q, uint64_t waived)
     return true;
 }
 
-/* Takes back the waivers that are not needed. Returns true if there were any. */
+/* Revokes the waivers that are not needed. Returns true if there were any. */
 static bool drop_waivers(survey *q)
 {
     uint64_t before = q->model.waived;

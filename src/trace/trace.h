@@ -90,7 +90,7 @@ const char *aphi_trace_fault_name(aphi_trace_fault fault); /* "MALFORMED" */
 /* The format; APH_FORMAT_AUTO until the first aphi_trace_next has recognized it. */
 aph_trace_format aphi_trace_format_of(const aphi_trace *t);
 
-/* Does each end belong to a known request? Always in Jepsen's formats. In jsonl the k-th response on a connection
+/* True if each end belongs to a known request: always in Jepsen's formats. In jsonl the k-th response on a connection
  * belongs to its k-th request, unless the model does not promise rpc. */
 bool aphi_trace_paired(const aphi_trace *t);
 

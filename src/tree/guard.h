@@ -25,7 +25,7 @@ void aphi_guard_resume(void);
 
 /* The deadlines of this thread also count as passed at the first tick of 10 ms with a nonzero *stop. NULL: no flag. */
 void aphi_guard_watch(const volatile sig_atomic_t *stop);
-/* Is the flag set, or were all deadlines called off? For waits, which do not end at a deadline. */
+/* Returns true if the flag is set, or all deadlines were cancelled. For waits, which do not end at a deadline. */
 bool aphi_guard_stopped(void);
 
 /* Around a step: the target of the jump that abandons it, and the reason. */

@@ -185,7 +185,7 @@ static void set_entries(heap *h, size_t entries)
         h->recent = aphi_alloc_zero(RECENT * sizeof *h->recent);
 }
 
-/* Nodes are small, and mostly equal if their hashes are equal: comparing a few words here is faster than memcmp. */
+/* Nodes are small, and usually equal if their hashes are equal: comparing a few words here is faster than memcmp. */
 static inline bool same_bytes(const void *a, const void *b, size_t n)
 {
     if (n > 64 || n % 8)

@@ -49,7 +49,7 @@ static void make_receive(step *s, int thread)
     for (int p = 0; p < program.ports; p++) {
         s->open[p] = program.owner[p] == thread && chance(4) ? chance(LABELS + 3) : -1;
         if (s->open[p] > LABELS || (s->open[p] >= 0 && program.medium[p] == APH_THREAD_FIFO_PORT))
-            s->open[p] = LABELS; /* mostly any label */
+            s->open[p] = LABELS; /* usually any label */
         open += s->open[p] >= 0;
     }
     for (int p = 0; p < program.ports && !open; p++)

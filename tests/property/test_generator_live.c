@@ -41,7 +41,7 @@ typedef struct world {
     uint32_t in_flight[CONNECTIONS_MAX];
     int64_t labels[CONNECTIONS_MAX][DEPTH]; /* in flight, oldest first */
     aph_value sent[CONNECTIONS_MAX][DEPTH]; /* the same */
-    aph_value wire[CONNECTIONS_MAX];        /* requests on their way to the server */
+    aph_value wire[CONNECTIONS_MAX];        /* requests in flight to the server */
     uint64_t messages;
     aph_verdict verdict;
 } world;

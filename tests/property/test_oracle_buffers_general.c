@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_buffers_general.c - the oracle's verdicts are those of enumeration with buffers of one or two
+ * test_oracle_buffers_general.c - the oracle's verdicts equal those of enumeration with buffers of one or two
  * messages, on models without rpc. */
 #include "tests/support/compare.h"
 #include "tests/support/odd_models.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_etag_kv.c - the oracle's verdicts on histories of the model etag-kv are those of the slow deciders. */
+ * test_oracle_etag_kv.c - the oracle's verdicts on histories of the model etag-kv equal those of the slow deciders. */
 #include "tests/support/compare.h"
 #include "tests/support/odd_models.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_general.c - the oracle's verdicts are those of the slow deciders on models that respond on other
+ * test_oracle_general.c - the oracle's verdicts equal those of the slow deciders on models that respond on other
  * connections, later, twice, without a request or never. */
 #include "tests/support/compare.h"
 #include "tests/support/odd_models.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_prog.c - on random programs in Prog, the oracle's verdicts are those of enumeration, of the validator of
- * figure 3.1, and of the dualization of chapter 4. */
+ * test_oracle_prog.c - on random programs in Prog, the oracle's verdicts equal those of enumeration, of the validator
+ * of figure 3.1, and of the dualization of chapter 4. */
 #include "models/prog.h"
 #include "tests/support/compare.h"
 #include "tests/support/dualize.h"

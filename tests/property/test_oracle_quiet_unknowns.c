@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_quiet_unknowns.c - the oracle's verdicts are those of enumeration when no message is on its way,
+ * test_oracle_quiet_unknowns.c - the oracle's verdicts equal those of enumeration when no message is in flight,
  * on models with unknowns. */
 #include "tests/support/compare.h"
 #include "tests/support/odd_models.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_unknowns.c - the oracle's verdicts are those of the slow deciders on models with unknown state, free
+ * test_oracle_unknowns.c - the oracle's verdicts equal those of the slow deciders on models with unknown state, free
  * and bounded choices, and the promise commute. */
 #include "tests/support/compare.h"
 #include "tests/support/odd_models.h"

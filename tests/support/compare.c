@@ -209,7 +209,7 @@ static bool has_quiet(const history *h)
     return false;
 }
 
-/* Is the mode meaningful here? An abandoned request has no response and takes no place in a buffer. */
+/* Returns true if the mode is meaningful here. An abandoned request has no response and takes no place in a buffer. */
 static bool is_meaningful(const subject *s, const history *h, enumerate_env env, compare_mode mode)
 {
     if (mode == COMPARE_LIVE || mode == COMPARE_FORGET_LIVE)

@@ -12,7 +12,7 @@ typedef enum dualized {
     DUALIZE_GIVES_UP,      /* too many branches */
 } dualized;
 
-/* Does some branch of the derived tester accept the recorded history? The network is that of figure 4.9. */
+/* Decides whether some branch of the derived tester accepts the recorded history. The network is that of figure 4.9. */
 dualized dualize(const subject *s, const history *h);
 
 #endif

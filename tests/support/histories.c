@@ -191,7 +191,7 @@ static void deliver_all(world *w)
         }
 }
 
-/* Lossy: messages on their way are lost. Otherwise: all must have arrived. */
+/* Lossy: messages in flight are lost. Otherwise: all must have arrived. */
 static void become_quiet(world *w)
 {
     if (!w->shape.lossy) {

@@ -17,7 +17,7 @@ typedef struct history_seen {
     bool sent;             /* a request; else a response */
     int64_t connection;
     aph_value message;
-    bool quiet;            /* neither: no message is on its way any more */
+    bool quiet;            /* neither: no message is in flight */
 } history_seen;
 
 typedef struct history {
@@ -45,7 +45,7 @@ typedef struct history_shape {
     bool paired;           /* the model is rpc: no connection has more responses than requests */
     bool lossy; /* requests are lost or duplicated, responses are observed in any order and any number of times */
     size_t buffer;         /* messages in each direction of a connection; 0: no limit */
-    bool quiets;           /* with quiet moments: no message on its way */
+    bool quiets;           /* with quiet moments: no message in flight */
 } history_shape;
 
 void history_deinit(history *h);

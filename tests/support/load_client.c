@@ -95,7 +95,7 @@ static aph_value swap_request(load_client *a)
     return aph_strf("%03d", (int)(a->made % 1000));
 }
 
-/* Mostly empty: the order of concurrent values is observed soon. */
+/* Usually empty: the order of concurrent values is observed soon. */
 static aph_value queue_request(load_client *a)
 {
     if (aphi_choice_chance(&a->choice, 3, 5))

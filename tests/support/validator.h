@@ -25,7 +25,7 @@ typedef struct validator_program {
 } validator_program;
 
 void validator_random_program(validator_program *p, aphi_choice *c);
-/* Does the validator accept these queries and responses in sequence? *reached is the number that it accepted. */
+/* True if the validator accepts these queries and responses in sequence. *reached is the number that it accepted. */
 bool validator_accepts(const validator_program *p, size_t n, int64_t (*pairs)[2], size_t *reached);
 
 #endif

@@ -162,7 +162,7 @@ static void test_messages_both_ways(void **unused)
     finish(&p);
 }
 
-/* A message that goes in pieces is whole in the end; the pieces are seen apart. */
+/* A message sent in pieces arrives whole; the pieces are seen separately. */
 static void test_pieces(void **unused)
 {
     (void)unused;

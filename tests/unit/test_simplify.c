@@ -80,7 +80,7 @@ static void test_chains_end(void **unused)
                 assert_ptr_not_equal(form, v);
             if (count == 0)
                 break;
-            /* mostly the smallest step, for the longest chains */
+            /* usually the smallest step, for the longest chains */
             assert_true(aphi_simpler(v, aphi_choice_chance(&c, 1, 4) ? aphi_choice_below(&c, count) : count - 1, &v));
         }
         assert_true(steps < 5000);
