@@ -170,6 +170,7 @@ static void report_failure(search *x, aph_oracle *oracle, aph_verdict verdict, a
         snprintf(why, sizeof why, "model %s: %s", x->options->spec->name, message);
         finish_search(x, APHI_REFINES_FAULT, fault, why);
     } else {
+        check_limits(x);
         finish_search(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "the solver reached its time limit");
     }
 }
