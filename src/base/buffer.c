@@ -47,6 +47,14 @@ void aphi_buffer_format(aphi_buffer *b, const char *format, ...)
     b->n += (size_t)n;
 }
 
+uint64_t aphi_hash_bytes(const void *bytes, size_t n)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (const unsigned char *at = bytes; n > 0; n--)
+        hash = (hash ^ *at++) * 0x100000001b3u;
+    return hash;
+}
+
 size_t aphi_decimal(char to[APHI_DECIMAL_MAX], int64_t i)
 {
     char digits[APHI_DECIMAL_MAX];

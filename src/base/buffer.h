@@ -45,6 +45,9 @@ void aphi_utf8_add(aphi_buffer *out, uint32_t point);
 /* The value of a hexadecimal digit; -1 if it is not one. */
 int aphi_hex_digit(char c);
 
+/* FNV-1a, the same in every version. */
+uint64_t aphi_hash_bytes(const void *bytes, size_t n);
+
 /* Writes i in decimal, without a NUL. Returns the number of characters. Keys and trace lines are full of integers:
  * printf would take ten times as long. */
 #define APHI_DECIMAL_MAX 20

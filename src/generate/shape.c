@@ -328,27 +328,23 @@ static node *fold_constant(reading *r, node *n)
     return make_just(r, made);
 }
 
-static node *read_object(reading *r, aph_value v)
+/* Reads an array or an object without a form. */
+static node *read_parts(reading *r, aph_value v, node_kind kind)
 {
-    node *n = make_node(r, OBJECT, aph_count(v));
+    node *n = make_node(r, kind, aph_count(v));
     for (size_t i = 0; i < n->count; i++) {
         aph_value item;
         size_t length;
-        aph_pair_at(v, i, &n->keys[i], &item);
-        const char *key = aph_bytes_of(&n->keys[i], &length);
-        n->children[i] = read_part(r, item, true, "%s%.*s", r->place.n ? "." : "", (int)length, key);
+        if (kind == ARRAY) {
+            n->children[i] = read_part(r, aph_at(v, i), true, "[%zu]", i);
+        } else {
+            aph_pair_at(v, i, &n->keys[i], &item);
+            const char *key = aph_bytes_of(&n->keys[i], &length);
+            n->children[i] = read_part(r, item, true, "%s%.*s", r->place.n ? "." : "", (int)length, key);
+        }
         if (!n->children[i])
             return NULL;
     }
-    return fold_constant(r, n);
-}
-
-static node *read_array(reading *r, aph_value v)
-{
-    node *n = make_node(r, ARRAY, aph_count(v));
-    for (size_t i = 0; i < n->count; i++)
-        if (!(n->children[i] = read_part(r, aph_at(v, i), true, "[%zu]", i)))
-            return NULL;
     return fold_constant(r, n);
 }
 
@@ -356,7 +352,7 @@ static node *read_node(reading *r, aph_value v, bool may_be_absent)
 {
     aph_kind kind = aph_kind_of(v);
     if (kind == APH_ARRAY)
-        return read_array(r, v);
+        return read_parts(r, v, ARRAY);
     if (kind == APH_OBJECT && aph_has(v, aph_str("weight")))
         return fail_shape(r, "only alternatives have weights; to send a field \"weight\" write {\"just\": ...}");
     const form *f = kind == APH_OBJECT ? form_of(v) : NULL;
@@ -367,28 +363,20 @@ static node *read_node(reading *r, aph_value v, bool may_be_absent)
         return f->read(r, v, may_be_absent);
     if (kind == APH_OBJECT && aph_has(v, aph_str("$")))
         return fail_shape(r, "in a shape, write a hole as {\"seen\": PATH} or {\"sent\": PATH}");
-    return kind == APH_OBJECT ? read_object(r, v) : make_just(r, v);
+    return kind == APH_OBJECT ? read_parts(r, v, OBJECT) : make_just(r, v);
 }
 
 /* ---- drawing ----------------------------------------------------------------------------------------------------- */
 
 static bool draw_node(node *n, aph_gen *g, aph_value wish, aph_value *v);
 
-static aph_value draw_object(node *n, aph_gen *g, aph_value wish)
+static aph_value draw_parts(node *n, aph_gen *g, aph_value wish)
 {
-    aph_value made = aph_object(), item;
+    bool is_object = n->kind == OBJECT;
+    aph_value made = is_object ? aph_object() : aph_array(0, NULL), item;
     for (size_t i = 0; i < n->count; i++)
-        if (draw_node(n->children[i], g, aph_get(wish, n->keys[i]), &item))
-            made = aph_set(made, n->keys[i], item);
-    return made;
-}
-
-static aph_value draw_array(node *n, aph_gen *g)
-{
-    aph_value made = aph_array(0, NULL), item;
-    for (size_t i = 0; i < n->count; i++)
-        if (draw_node(n->children[i], g, APH_NIL, &item))
-            made = aph_push(made, item);
+        if (draw_node(n->children[i], g, is_object ? aph_get(wish, n->keys[i]) : APH_NIL, &item))
+            made = is_object ? aph_set(made, n->keys[i], item) : aph_push(made, item);
     return made;
 }
 
@@ -448,8 +436,8 @@ static bool draw_node(node *n, aph_gen *g, aph_value wish, aph_value *v)
 {
     switch (n->kind) {
     case JUST: *v = n->value; break;
-    case OBJECT: *v = draw_object(n, g, wish); break;
-    case ARRAY: *v = draw_array(n, g); break;
+    case OBJECT:
+    case ARRAY: *v = draw_parts(n, g, wish); break;
     case ONE_OF: return draw_node(draw_alternative(n, g, wish), g, wish, v);
     case OPTIONAL:
         return aphi_weights_pick(&g->weights, n->options, 2, &g->choice) && draw_node(n->children[0], g, wish, v);

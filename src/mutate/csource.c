@@ -12,10 +12,7 @@ enum { CONDITIONALS_MAX = 256 };
 
 /* ---- spelling ---------------------------------------------------------------------------------------------------- */
 
-const aphi_ctoken *aphi_csource_token(const aphi_csource *s, size_t word)
-{
-    return &s->tokens.items[s->words[word]];
-}
+const aphi_ctoken *aphi_csource_token(const aphi_csource *s, size_t word) { return &s->tokens.items[s->words[word]]; }
 
 static bool has_bytes(const aphi_csource *s, size_t word, const char *spelling, size_t n)
 {

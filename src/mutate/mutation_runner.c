@@ -84,8 +84,7 @@ static bool write_source(const runner *m, size_t mutant)
     aphi_mutant_add_quoted(&text, m->o->path);
     aphi_buffer_byte(&text, '\n');
     aphi_mutant_write(&text, m->o->text, m->o->size, mutant == ORIGINAL ? NULL : &m->mutants->items[mutant]);
-    bool made = mkdir(folder, 0700) == 0;
-    bool written = made && aphi_buffer_save(&text, path);
+    bool written = mkdir(folder, 0700) == 0 && aphi_buffer_save(&text, path);
     if (!written)
         aphi_buffer_format(m->error, "%s: cannot be written: %s", path, strerror(errno));
     aphi_buffer_free(&text);
@@ -156,7 +155,7 @@ static void take_build(runner *m, size_t mutant, const aphi_subprocess_end *end)
         m->verdicts[mutant].outcome = APHI_MUTANT_BROKEN;
         remove_mutant(m, mutant);
     } else {
-        m->verdicts[mutant].hash = aphi_objcode_hash(&code);
+        m->verdicts[mutant].hash = aphi_hash_bytes(code.data, code.n);
     }
     aphi_buffer_free(&code);
 }
@@ -272,7 +271,7 @@ static bool run_original_phase(runner *m, bool testing, aphi_mutation_end *end)
     if (exited_0 && !testing)
         read_code(m, ORIGINAL, &code);
     if (!testing)
-        m->original_hash = aphi_objcode_hash(&code);
+        m->original_hash = aphi_hash_bytes(code.data, code.n);
     bool built = code.n > 0;
     aphi_buffer_free(&code);
     if (testing ? exited_0 : built)

@@ -67,11 +67,3 @@ bool aphi_objcode_read(const char *path, aphi_buffer *out)
     aphi_buffer_free(&file);
     return read;
 }
-
-uint64_t aphi_objcode_hash(const aphi_buffer *code)
-{
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (size_t i = 0; i < code->n; i++)
-        hash = (hash ^ (unsigned char)code->data[i]) * 0x100000001b3u;
-    return hash;
-}

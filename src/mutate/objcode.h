@@ -7,12 +7,10 @@
 #include "base/buffer.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 
 /* Reads the loaded sections of an ELF file without notes (one of which is the build id); of an object file also its
  * symbols and relocations, except those of debug information; of any other file all bytes. Returns false if the file
  * cannot be read. */
 bool aphi_objcode_read(const char *path, aphi_buffer *out);
-uint64_t aphi_objcode_hash(const aphi_buffer *code);
 
 #endif

@@ -81,18 +81,17 @@ static bool wait_until(watch *w, int64_t until)
 /* The parent of a process, by the name of its folder in /proc; -1: unknown. */
 static pid_t parent_of(const char *name)
 {
-    char path[300], line[512];
+    char path[300];
+    aphi_buffer stat = {0};
     int parent = -1;
     if (name[0] < '1' || name[0] > '9')
         return -1;
     snprintf(path, sizeof path, "/proc/%s/stat", name);
-    FILE *stat = fopen(path, "re");
-    /* The command name, in brackets, may contain brackets. */
-    const char *after = stat && fgets(line, sizeof line, stat) ? strrchr(line, ')') : NULL;
+    aphi_buffer_load(&stat, path, SIZE_MAX); /* nothing, if the process has ended */
+    const char *after = strrchr(aphi_buffer_text(&stat), ')'); /* the command name, in brackets, may contain brackets */
     if (after && sscanf(after, ") %*c %d", &parent) != 1)
         parent = -1;
-    if (stat)
-        fclose(stat);
+    aphi_buffer_free(&stat);
     return parent;
 }
 

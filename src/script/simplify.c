@@ -124,37 +124,20 @@ bool aphi_is_simpler(aph_value a, aph_value b)
 
 /* ---- expressions ------------------------------------------------------------------------------------------------- */
 
-static bool without_item(aph_value array, size_t i, aph_value *simpler)
-{
-    size_t count = aph_count(array);
-    if (i >= count)
-        return false;
-    aph_value *items = aphi_alloc(count * sizeof *items);
-    size_t kept = 0;
-    for (size_t k = 0; k < count; k++) {
-        if (k != i)
-            items[kept++] = aph_at(array, k);
-    }
-    *simpler = aph_array(kept, items);
-    free(items);
-    return true;
-}
-
-static bool without_field(aph_value object, size_t i, aph_value *simpler)
-{
-    aph_value key, item;
-    if (!aph_pair_at(object, i, &key, &item))
-        return false;
-    *simpler = aph_remove(object, key);
-    return true;
-}
-
 static bool drop_part(aph_value v, size_t n, aph_value *smaller)
 {
-    if (aphi_expression_is_hole(v))
+    aph_value key, item;
+    aph_kind kind = aphi_expression_is_hole(v) ? APH_NULL : aph_kind_of(v);
+    if (kind == APH_OBJECT && aph_pair_at(v, n, &key, &item)) {
+        *smaller = aph_remove(v, key);
+        return true;
+    }
+    if (kind != APH_ARRAY || n >= aph_count(v))
         return false;
-    aph_kind kind = aph_kind_of(v);
-    return kind == APH_ARRAY ? without_item(v, n, smaller) : kind == APH_OBJECT && without_field(v, n, smaller);
+    *smaller = aph_slice(v, 0, n);
+    for (size_t i = n + 1; i < aph_count(v); i++)
+        *smaller = aph_push(*smaller, aph_at(v, i));
+    return true;
 }
 
 /* Reads the i-th part of an array or object that is not a hole into *part; or, with `put`, stores v with that part
@@ -182,10 +165,9 @@ typedef bool form_of(aph_value v, size_t n, aph_value *form);
 /* Decrements *n by the number of forms that it skips. Returns true if it reaches the n-th. */
 static bool count_forms(aph_value v, form_of *form_at, size_t *n, aph_value *form)
 {
-    for (size_t i = 0; form_at(v, i, form); i++) {
+    for (size_t i = 0; form_at(v, i, form); i++)
         if ((*n)-- == 0)
             return true;
-    }
     aph_value part;
     for (size_t i = 0; part_at(v, i, &part, NULL); i++) {
         aph_value form_of_part;
@@ -210,10 +192,9 @@ static bool count_leaves(aph_value v, size_t *n, aph_value *leaf)
         return (*n)-- == 0;
     }
     aph_value part;
-    for (size_t i = 0; part_at(v, i, &part, NULL); i++) {
+    for (size_t i = 0; part_at(v, i, &part, NULL); i++)
         if (count_leaves(part, n, leaf))
             return true;
-    }
     return false;
 }
 
@@ -247,10 +228,9 @@ static bool count_holes(aph_value v, size_t *n, int64_t *label)
         return (*n)-- == 0;
     }
     aph_value part;
-    for (size_t i = 0; part_at(v, i, &part, NULL); i++) {
+    for (size_t i = 0; part_at(v, i, &part, NULL); i++)
         if (count_holes(part, n, label))
             return true;
-    }
     return false;
 }
 

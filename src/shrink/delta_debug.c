@@ -100,20 +100,18 @@ static bool choose_units(unit *units, size_t n, unit **order, double *none_neede
 static void raise_needed(const aphi_shrink_runner *s, unit *units, size_t n, double none_needed)
 {
     double rate = aphi_shrink_runner_rate(s), p = rate < 0.18 ? 0.18 : rate; /* limits tries of a unit to about 20 */
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         if (units[i].removed)
             units[i].needed = min_of(1, units[i].needed / (1 - p * none_needed));
-    }
 }
 
 /* Assigns the remaining actions to their units. */
 static void update_units(aphi_shrink_runner *s, unit *units, size_t n, size_t *unit_of, size_t before)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < before; i++) {
+    for (size_t i = 0; i < before; i++)
         if (!units[unit_of[i]].removed)
             unit_of[kept++] = unit_of[i];
-    }
     for (size_t i = 0; i < n; i++)
         units[i].actions = 0;
     for (size_t i = 0; i < s->best.count; i++)
@@ -154,14 +152,12 @@ void aphi_delta_debug_connections(aphi_shrink_runner *s)
     if (n >= CONNECTIONS_MIN && n * 2 <= count) {
         unit *units = aphi_alloc_zero(n * sizeof *units);
         size_t *unit_of = aphi_alloc(count * sizeof *unit_of);
-        for (size_t k = 0; k < n; k++) {
+        for (size_t k = 0; k < n; k++)
             units[k] = (unit){.needed = 2.0 / (double)(n + 2), .needed_first = 2.0 / (double)(n + 2), .position = k};
-        }
         for (size_t i = 0; i < count; i++) {
-            for (size_t k = 0; k < n; k++) {
+            for (size_t k = 0; k < n; k++)
                 if (numbers[k] == s->best.actions[i].connection)
                     unit_of[i] = k;
-            }
             units[unit_of[i]].actions++;
         }
         remove_units(s, units, n, unit_of, "actions, by connection");

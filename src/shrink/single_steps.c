@@ -58,10 +58,9 @@ static bool remove_pairs(aphi_shrink_runner *s)
 
 static void rename_connection(aphi_script *c, int64_t from, int64_t to)
 {
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < c->count; i++)
         if (c->actions[i].connection == from)
             c->actions[i].connection = to;
-    }
 }
 
 static bool merge_connections(aphi_shrink_runner *s)
@@ -95,10 +94,9 @@ static bool number_connections(aphi_shrink_runner *s)
     size_t n = aphi_script_edit_connections(&s->best, &numbers);
     aphi_script_edit_copy(s);
     for (size_t i = 0; i < s->candidate.count; i++) {
-        for (size_t k = 0; k < n; k++) {
+        for (size_t k = 0; k < n; k++)
             if (s->best.actions[i].connection == numbers[k])
                 s->candidate.actions[i].connection = (int64_t)k;
-        }
     }
     free(numbers);
     return aphi_shrink_runner_fails_simpler(s, NULL);

@@ -31,14 +31,6 @@ static void make_file_name(const char *model, char *name, size_t size)
         snprintf(name, size, "script");
 }
 
-static uint64_t hash_text(const char *text, size_t n)
-{
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-    return hash;
-}
-
 /* Returns true for MODEL-HASH.script and MODEL-HASH-N.script. */
 static bool is_of_model(const char *file, const char *name)
 {
@@ -64,7 +56,7 @@ bool aphi_corpus_save(const char *folder, const aphi_script *s, char *path, size
     size_t n;
     make_file_name(s->model, name, sizeof name);
     char *text = aphi_script_text(s, &n);
-    uint64_t hash = hash_text(text, n);
+    uint64_t hash = aphi_hash_bytes(text, n);
     bool kept = false;
     for (int i = 1; !kept; i++) {
         char number[16] = "";

@@ -35,10 +35,7 @@ void aphi_run_end_untraced(aphi_run_state *r, const char *why)
     aphi_run_end(r, APHI_RUN_TROUBLE, "%s", why);
 }
 
-bool aphi_run_is_stopped(const aphi_run_state *r)
-{
-    return r->options->stop && *r->options->stop;
-}
+bool aphi_run_is_stopped(const aphi_run_state *r) { return r->options->stop && *r->options->stop; }
 
 /* ---- the subject's process --------------------------------------------------------------------------------------- */
 

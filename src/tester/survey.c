@@ -222,13 +222,6 @@ static const aph_waiver *waiver_of(const survey *q, aph_value finding, size_t wa
     return NULL;
 }
 
-/* Checking may reclaim unmarked values: call this before any value is made of the findings. */
-static void find_needs(survey *q)
-{
-    for (size_t i = 0; i < aph_count(q->findings); i++)
-        q->needs[i] = waiver_of(q, aph_at(q->findings, i), q->waived_for[i]);
-}
-
 /* ---- findings ---------------------------------------------------------------------------------------------------- */
 
 static bool is_among(aph_value names, aph_value name)
@@ -489,7 +482,9 @@ bool aphi_survey_run(const aphi_survey_options *options, aph_value *result)
     if (go_on && !(is_verdict(q.last, "pass") && find_choices(&q, q.last)))
         go_on = sample_choices(&q);
     if (go_on) {
-        find_needs(&q);
+        /* Checking may reclaim unmarked values: before any value is made of the findings. */
+        for (size_t i = 0; i < aph_count(q.findings); i++)
+            q.needs[i] = waiver_of(&q, aph_at(q.findings, i), q.waived_for[i]);
         *result = result_of(&q);
     }
     aph_root_remove(mark_survey, &q);
