@@ -162,7 +162,7 @@ aph_check_result *aph_check_explanation(const aph_model *model, const char *path
                                         aph_value explanation);
 void aph_check_result_free(aph_check_result *result);
 
-/* Receives the result for paths[file] as soon as it is there, and frees it. Returns false to end the checks. */
+/* Receives the result for paths[file] as soon as it is available, and frees it. Returns false to end the checks. */
 typedef bool aph_check_receiver(void *context, size_t file, aph_check_result *result);
 /* Checks many files in up to `jobs` worker processes (at most 256), or in the calling thread if jobs is 0 or 1. A
  * worker that dies yields APH_CHECK_MODEL_CRASH. After options.stop, only passes and fails are delivered. */

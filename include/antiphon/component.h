@@ -79,7 +79,7 @@ void aph_program_step(aph *m, aph_value *state);
 void aph_post(aph *m, int port, aph_value label);
 /* Sends synchronously: returns when the message is received. */
 void aph_pass(aph *m, int port, aph_value label);
-/* Receives one of the labels of an array from an own port; returns the label. */
+/* Receives one of the labels of an array from one of its own ports; returns the label. */
 aph_value aph_take(aph *m, int port, aph_value labels);
 
 typedef struct aph_alternative {

@@ -49,7 +49,7 @@ uint64_t aph_gen_number(aph_gen *g);                    /* of this request in th
 
 /* aph_hole(4, APH_ARRAY_OF(aph_str("tag")), "id") */
 aph_value aph_hole(int64_t label, aph_value path, const char *function);
-/* Returns a hole for a response that has a value at the path, later ones with more probability; APH_NIL if none has. */
+/* Returns a hole for a response that has a value at the path, later ones are more likely; APH_NIL if none has. */
 aph_value aph_gen_hole(aph_gen *g, aph_value path, const char *function);
 
 /* A shape (aph_model.shape) without quotation marks: APH_SHAPE([{"f": "get", "key": {"one of": ["a", "b"]}}]) */

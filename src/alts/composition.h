@@ -12,7 +12,7 @@
 typedef struct aphi_composition {
     uint64_t states, transitions; /* up to strong bisimulation */
     aphi_uint128 paths;           /* total orders: from the initial state to a terminal one */
-    bool overflow;                /* of paths: more than 128 bits hold */
+    bool overflow;                /* the number of paths exceeds 128 bits */
 } aphi_composition;
 
 /* The model must be sound (aphi_alts_check). Returns false with the reason in `why` if the composition is too large,

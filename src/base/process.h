@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * process.h - child processes: starting, watching and ending them. */
+ * process.h - child processes: starting, watching and stopping them. */
 #ifndef APHI_BASE_PROCESS_H
 #define APHI_BASE_PROCESS_H
 
@@ -16,7 +16,7 @@ typedef struct aphi_process_options {
     const char *command;   /* for /bin/sh -c; or: */
     char *const *argv;     /* a program, found as execvp does, and its arguments; ends with NULL */
     const char *directory; /* to start in; NULL: ours */
-    const char *variable;  /* NAME=VALUE, added to our environment or in place of NAME there; may be NULL */
+    const char *variable;  /* NAME=VALUE, added to our environment or replacing NAME; may be NULL */
     int in, out, err;      /* descriptors for 0, 1 and 2; 0: ours; APHI_PROCESS_NULL */
     const int *kept;       /* further descriptors that it inherits, 0 after the last; NULL: none */
     bool own_group;        /* it leads a process group, with an empty signal mask and default actions */
@@ -33,14 +33,14 @@ typedef struct aphi_process {
     int status;            /* of the latest process that ended, as waitpid stores it */
 } aphi_process;
 
-/* Starts a child. It inherits no other descriptors than those of the options. Returns false with errno, that of exec
+/* Starts a child. It inherits only the descriptors of the options. Returns false with errno, that of exec
  * included, if it cannot be started. */
 bool aphi_process_start(aphi_process *p, const aphi_process_options *options);
 /* Reaps the processes that have ended. Returns whether any is left. Does not block. */
 bool aphi_process_poll(aphi_process *p);
 /* Waits until none is left, at most timeout_ns (negative: no limit). Returns false after the timeout. */
 bool aphi_process_wait(aphi_process *p, int64_t timeout_ns);
-/* Ends all: by SIGTERM, unless grace_ns is 0, and after grace_ns by SIGKILL. Returns whether SIGKILL was not needed. */
+/* Stops all: by SIGTERM, unless grace_ns is 0, and after grace_ns by SIGKILL. Returns true if SIGTERM sufficed. */
 bool aphi_process_stop(aphi_process *p, int64_t grace_ns);
 /* Records the status of a process that was reaped by the caller. */
 void aphi_process_note(aphi_process *p, pid_t pid, int status);

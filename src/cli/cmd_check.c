@@ -27,7 +27,7 @@ typedef struct check {
     aphi_terminal terminal;
     size_t n;
     char **files;
-    aph_check_result **results; /* by file; NULL until it is there */
+    aph_check_result **results; /* by file; NULL until it is available */
     size_t done;
     bool write_failed;
     aphi_waived waived;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_subject.c - antiphon subject: start a server as antiphon test --subject does, for use by hand.
+ * cmd_subject.c - antiphon subject: start a server as antiphon test --subject does, for manual use.
  *
  * The first line on stdout is "listening on HOST:PORT", as for antiphon serve. */
 #include "base/clock.h"

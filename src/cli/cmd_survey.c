@@ -3,7 +3,7 @@
  * cmd_survey.c - antiphon survey SPEC: a page for each server with its choices and violations.
  *
  * Files:      DIR/NAME.html and DIR/NAME.json for each server; in DIR/NAME its scripts, traces and the pages of its
- *             findings; DIR/index.html from all NAME.json, also those of earlier surveys. */
+ *             findings; DIR/index.html from all NAME.json, including those of earlier surveys. */
 #include "cli/commands.h"
 
 #include "base/buffer.h"
@@ -250,7 +250,7 @@ static int survey_all(survey *s)
     for (s->current = 0; s->current < s->servers.count && !code; s->current++)
         code = survey_server(s, &s->servers.at[s->current]);
     aph_root_remove(mark_result, s);
-    if (code != APHI_EXIT_WRITE && !write_index(s)) /* also after an error, for the servers before it */
+    if (code != APHI_EXIT_WRITE && !write_index(s)) /* even after an error, for the earlier servers */
         code = code ? code : APHI_EXIT_WRITE;
     if (!code)
         printf("see %s/index.html\n", s->folder);
@@ -293,7 +293,7 @@ const aphi_command aphi_command_survey = {
     .operands = "--subject NAME | --run COMMAND SPEC",
     .description = "Test each server repeatedly against the model SPEC. A violation is shrunk and, if a waiver of "
                    "the model explains it, waived in the next tests, until a test passes or no waiver explains a "
-                   "violation. Writes a page for each server, with its choices where the model leaves some, the "
+                   "violation. Writes a page for each server, with its choices where it has several, the "
                    "violated clauses and the branches not reached; and an index of all servers, including earlier "
                    "surveys.",
     .exit_codes = "0 the pages were written, 2 usage, 4 not written, 5 interrupted, 51 no subject.",

@@ -15,7 +15,7 @@ typedef enum aphi_violation {
     APHI_VIOLATION_NONE,
     APHI_VIOLATION_MISSING,      /* the program cannot do an event of the model */
     APHI_VIOLATION_ENDLESS,      /* a run takes too long */
-    APHI_VIOLATION_CRASHED,      /* a run ends by a signal, or with an error */
+    APHI_VIOLATION_CRASHED,      /* a run is killed by a signal, or fails */
     APHI_VIOLATION_RACE_MISSING, /* a message is missing from a race set of the program */
     APHI_VIOLATION_EXTRA,        /* the model ends or waits forever, the program continues */
     APHI_VIOLATION_STUCK,        /* the model ends, the program waits forever */

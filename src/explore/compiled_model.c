@@ -262,7 +262,7 @@ static bool reserve_messages(builder *b)
         c->base = (uint32_t)p->message_capacity;
         p->message_capacity += depth + 1;
         if (depth >= UINT16_MAX || (c->medium == APHI_MEDIUM_UNORDERED && depth > APHI_COMPILED_MESSAGES_MAX)) {
-            snprintf(b->why, b->why_size, "component %s can do %u events in a run, too many%s",
+            snprintf(b->why, b->why_size, "component %s has up to %u events in a run; too many%s",
                      b->alts->components[c->sender].name, depth,
                      c->medium == APHI_MEDIUM_UNORDERED ? " for a sender to an unordered port" : "");
             return false;

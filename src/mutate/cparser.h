@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cparser.h - a light parser of C that finds mutants on the way.
+ * cparser.h - a light parser of C that finds mutants as it parses.
  *
  *     cstatements.c     functions, blocks, statements: deletion, negation, exchange
  *     cdeclarations.c   declarations: the names in scope and their types

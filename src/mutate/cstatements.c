@@ -154,7 +154,7 @@ static size_t skip_statement(const aphi_cparser *p, size_t i, size_t end)
     return semicolon < end ? semicolon + 1 : end;
 }
 
-/* The part of a statement behind the bracket that closes its head; i: the first word of the statement. */
+/* The part of a statement after the bracket that closes its head; i: the first word of the statement. */
 static size_t parse_body(aphi_cparser *p, size_t i, size_t close, size_t end)
 {
     size_t after = parse_statement(p, close + 1, end);

@@ -82,7 +82,7 @@ void aphi_reach_report_count_text(aphi_buffer *out, const aphi_alts *alts, const
     } else if (c->stopped) {
         aphi_buffer_str(out, "interrupted before all sequences were counted");
     } else if (c->overflow) {
-        aphi_buffer_str(out, "more sequences than 128 bits hold");
+        aphi_buffer_str(out, "the number of sequences exceeds 128 bits");
     } else {
         aphi_report_digits(out, aphi_uint128_text(c->sequences, text));
         aphi_buffer_str(out, c->sequences == 1 ? " sequence, " : " sequences, ");

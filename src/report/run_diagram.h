@@ -32,7 +32,7 @@ typedef struct aphi_run_diagram {
     aph_words *words;          /* the model's formatting of messages; NULL: JSON */
 } aphi_run_diagram;
 
-/* Draws a space-time diagram in text: a vertical line for each connection and one for the subject; time goes down; each
+/* Draws a space-time diagram in text: a vertical line for each connection and one for the subject; time runs down; each
  * message is an arrow.
  *
  *       ms  conn 0  conn 1                           subject

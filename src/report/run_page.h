@@ -9,7 +9,7 @@
 #define APHI_RUN_PAGE_BYTES 2000000 /* upper limit of the page, for runs of any length */
 
 /* Writes the page. Returns false if writing failed. Server data appears as text, never as markup or script. The page
- * opens at the failing message, or at the last one; it contains the other messages as far as they fit. */
+ * opens at the failing message, or at the last one; it contains the other messages if they fit. */
 bool aphi_run_page_write(FILE *out, const aphi_run_diagram *t);
 
 #endif

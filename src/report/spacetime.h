@@ -8,7 +8,7 @@
  *              │      │      ╰─ in the program, it could have received instead: px m from L1:1
  *              ├──────┼─────▶│      L1:1 passes px m to L3:2
  *
- * A vertical line for each thread, time goes down; L1:2 is the second event of L1. A solid arrow is a synchronous
+ * A vertical line for each thread, time runs down; L1:2 is the second event of L1. A solid arrow is a synchronous
  * message, a dashed arrow is the receive of an asynchronous message, ● its send, ○ a local event. */
 #ifndef APHI_REPORT_SPACETIME_H
 #define APHI_REPORT_SPACETIME_H

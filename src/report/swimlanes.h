@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * swimlanes.h - space-time diagrams of message-passing programs: a lane for each component, time goes down, an arrow
+ * swimlanes.h - space-time diagrams of message-passing programs: a lane for each component, time runs down, an arrow
  * for each message.
  *
  *        P0    P1    F0
@@ -10,7 +10,7 @@
  * ≠ 4    │     ├┄┄┄┄▶│    put (sent in 2); before: done from P0
  *
  * A row is an event, or a send together with its receive if no other event must be between them. The caller passes the
- * events of each lane; the rows are computed so that time goes down in every lane and along every arrow. */
+ * events of each lane; the rows are computed so that time runs down in every lane and along every arrow. */
 #ifndef APHI_REPORT_SWIMLANES_H
 #define APHI_REPORT_SWIMLANES_H
 

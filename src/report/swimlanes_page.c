@@ -231,7 +231,7 @@ void aphi_swimlanes_page_begin(aphi_buffer *out, const char *title, const char *
     add_text(out, title, NOTE_MAX);
     aphi_buffer_str(out, "</h1>\n<p class=\"headline\">");
     add_text(out, lead, SIZE_MAX);
-    aphi_buffer_str(out, "</p>\n<p class=\"key faint\"><span>time goes down</span><span>\u25cf send or receive"
+    aphi_buffer_str(out, "</p>\n<p class=\"key faint\"><span>time runs down</span><span>\u25cf send or receive"
                          "</span><span>\u25cb local event</span><span>"
                          "<b class=\"changed\">\u2500\u25b6</b> changed from the previous sequence; "
                          "unchanged events are pale</span>"

@@ -15,7 +15,7 @@ void aphi_labelled_close(aphi_labelled *l);
 void aphi_labelled_add(aphi_labelled *l, int64_t label, aph_value message);
 /* The i-th latest message, from 0. Returns false if there are fewer. */
 bool aphi_labelled_latest(const aphi_labelled *l, size_t i, int64_t *label, aph_value *message);
-const aph_value *aphi_labelled_find(const aphi_labelled *l, int64_t label); /* NULL if it is not there */
+const aph_value *aphi_labelled_find(const aphi_labelled *l, int64_t label); /* NULL if it is absent */
 
 /* Finds the value at the path. If an array has no such element, or the element lacks the rest of the path, the nearest
  * element that has it is used. Returns false if there is none. */

@@ -4,7 +4,7 @@
  *
  * Idea:       A request is an attempt: the step runs from its head, with the answers that it has had, to the next
  *             receive without a request, across any number of step ends. Only then is the attempt committed. If the
- *             model ends in never on the way, the attempt has no effect, and other choices are drawn.
+ *             model ends in never before that, the attempt has no effect, and other choices are drawn.
  * Invariants: 1. state, log: the model waits at the receive that follows these answers
  *             2. a failed attempt changes nothing but the state of the random generator
  * Cost:       for a model that receives once per step: the step once, and the beginning of the next.

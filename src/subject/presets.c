@@ -11,7 +11,7 @@
  *             3. Behaviour that clients can observe is Debian's default; only paths, limits, and permission to write
  *                are configured here.
  * Cost:       Each step of shrinking starts a server. Few modules are loaded and few processes started, and it is ended
- *             by SIGKILL: its data is not needed, and Apache takes longer to end than to start. */
+ *             by SIGKILL: its data is not needed, and Apache takes longer to exit than to start. */
 #include "subject/presets.h"
 
 #include "base/buffer.h"

@@ -227,7 +227,7 @@ static bool listens(const aphi_subject *s, int64_t waited)
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
-/* True for one program with its arguments: sh execs it, and its end and its stops are seen directly. Text in single
+/* True for one program with its arguments: sh execs it, and its exit and its stops are seen directly. Text in single
  * quotes is a word. */
 static bool is_simple(const char *command)
 {

@@ -45,7 +45,7 @@ typedef enum aphi_subject_state {
 
 /* Starts nothing yet. Returns NULL with a message if the options are wrong or resources are missing. */
 aphi_subject *aphi_subject_open(const aphi_subject_options *options, char *error, size_t error_size);
-/* Ends its whole process group, by SIGTERM and after 500 ms by SIGKILL; waits for it; removes its folder. */
+/* Stops its whole process group, by SIGTERM and after 500 ms by SIGKILL; waits for it; removes its folder. */
 void aphi_subject_close(aphi_subject *s);
 /* Stops a command if it is running, and starts it on a new port with an empty folder; returns when it listens. Does not
  * affect a target. Returns false with a message that includes its output if it ended or did not listen in time. */

@@ -397,7 +397,7 @@ static bool forced_events_done(const aphi_control *c)
     return true;
 }
 
-/* Does the forced receive of this thread, if its message is there. */
+/* Performs the forced receive of this thread, if its message is available. */
 static bool deliver_forced(aphi_control *c, unsigned thread)
 {
     const aphi_forced_event *f = next_forced(c, thread);

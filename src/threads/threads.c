@@ -245,7 +245,7 @@ bool aphi_threads_accepts(const aph_choice *c, const aph_thread_port *port, cons
     return !c->closed && c->port == port && (!c->label || !strcmp(c->label, label));
 }
 
-/* Returns true if the medium allows to receive the i-th message of the ring next. */
+/* Returns true if the medium allows the i-th message of the ring to be received next. */
 static bool is_deliverable(const aph_thread_port *p, size_t i)
 {
     const aph_message *m = &p->ring[(p->first + i) & (p->size - 1)];

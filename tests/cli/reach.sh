@@ -61,7 +61,7 @@ pairs 19 >"$dir/pairs.alts"
 run 3 reach --count --json "$dir/pairs.alts"
 out '"complete":false,"situations":'
 run 3 reach --count "$dir/pairs.alts"
-out 'more sequences than 128 bits hold'
+out 'the number of sequences exceeds 128 bits'
 
 # ---- sequences -------------------------------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ open() {
 # count NUMBER TEXT: NUMBER elements contain the text.
 count() { check "not $1 times: $2" [ "$(grep -cF -e "$2" "$dir/out")" -eq "$1" ]; }
 
-# arrows: checks that each arrow begins and ends on the lines of its participants, that time goes downwards, and that each
+# arrows: checks that each arrow begins and ends on the lines of its participants, that time runs down, and that each
 # label is just above its arrow, between the connections and the subject. Prints for each message its index in the run, its
 # connection, its direction and its label.
 arrows() {
