@@ -38,7 +38,7 @@ out 'dme-3: 4,032 sequences, 0 of them deadlock; '
 for more in '-j 2' --list '--sample 3' '--limit 3' --deadlock-free --states --local; do
     # shellcheck disable=SC2086 # one word, or two
     run 2 reach --count $more dme-3
-    err 'of the other options, only'
+    err 'can be combined only with'
 done
 run 3 reach --count --memory 1 dme-4
 out 'the memory limit was reached'
