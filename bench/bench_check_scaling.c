@@ -6,7 +6,7 @@
  * traces, and checks them with the program ($ANTIPHON, else build/antiphon). Prints for each, per operation, the time
  * of checking, the total time, and the configurations visited; and the peak memory. Arguments as in measure_one
  * select one history. */
-#include "base/choice.h"
+#include "base/random_choice.h"
 #include "base/memory.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef APHI_BASE_TIMER_HEAP_H
 #define APHI_BASE_TIMER_HEAP_H
 
-#include "base/choice.h"
+#include "base/random_choice.h"
 
 #include <stddef.h>
 

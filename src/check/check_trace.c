@@ -18,7 +18,7 @@
 #include "oracle/partitions.h"
 #include "oracle/replay.h"
 #include "trace/lookahead.h"
-#include "tree/guard.h"
+#include "tree/step_guard.h"
 
 #include <limits.h>
 #include <malloc.h>

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cli/interrupt.h"
-#include "cli/mpirun.h"
+#include "cli/mpi_peers.h"
 #include "cli/program_model.h"
 #include "cli/shared_options.h"
 #include "report/reach_report.h"
@@ -474,7 +474,7 @@ static int run_together(reach *r)
     int code = APHI_EXIT_PASS;
     if (r->sample || r->draw || r->page || r->count || r->local || r->print)
         return aphi_usage("--sample, --draw, --report, --count, --local, --print: not with mpirun");
-    r->link = aphi_mpirun_join();
+    r->link = aphi_mpi_peers_join();
     if (!r->link)
         return APHI_EXIT_RANKS;
     r->distributed = aphi_distributed_open(r->link, receive_sequence, r);
@@ -531,7 +531,7 @@ static int reach_command(int count, char **words)
         r.model = words[0];
         if (r.draw)
             r.jobs = 1; /* one worker visits neighbouring sequences one after another */
-        code = aphi_mpirun_is_used() ? run_together(&r) : run_mode(&r);
+        code = aphi_mpi_peers_is_used() ? run_together(&r) : run_mode(&r);
     }
     aphi_forbidden_free(&r.properties.forbidden);
     return code;

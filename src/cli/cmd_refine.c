@@ -13,7 +13,7 @@
 #include <string.h>
 
 typedef struct refine {
-    aphi_refine_bounds bounds;
+    aphi_refine_deepening bounds;
     int64_t time_ns;
     const char *mutate, *trace;
     bool json;

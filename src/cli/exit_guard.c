@@ -9,7 +9,7 @@
 #include "cli/exit_guard.h"
 
 #include "cli/exit_codes.h"
-#include "tree/guard.h"
+#include "tree/step_guard.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

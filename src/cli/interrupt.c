@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "subject/subject.h"
-#include "tree/guard.h"
+#include "tree/step_guard.h"
 
 /* timeout(1) signals its child and then the child's process group, so a signal may arrive twice at once. */
 enum { REPEAT_MS = 200 };

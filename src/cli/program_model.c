@@ -7,7 +7,7 @@
 #include "cli/exit_guard.h"
 #include "models/programs.h"
 #include "alts/alts.h"
-#include "alts/unfold.h"
+#include "alts/component_alts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -44,13 +44,13 @@ static int unfold_program(const aph_program *program, aphi_alts *a)
 {
     char why[500];
     aphi_exit_guard_forbid(true);
-    bool unfolded = aphi_unfold(program, a, why, sizeof why);
+    bool unfolded = aphi_component_alts(program, a, why, sizeof why);
     aphi_exit_guard_forbid(false);
     if (unfolded)
         return 0;
     aphi_complain("%s", why);
     aphi_alts_free(a);
-    aphi_ending ending = aphi_unfold_ending();
+    aphi_ending ending = aphi_component_alts_ending();
     return ending == APHI_CRASHED ? APHI_EXIT_MODEL_CRASH
            : ending == APHI_OUT_OF_TIME ? APHI_EXIT_MODEL_STUCK : APHI_EXIT_MODEL_CALL;
 }

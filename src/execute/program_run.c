@@ -2,7 +2,7 @@
  *
  * program_run.c - controlled runs of a program on the threads library.
  *
- * Idea:       two pipes, whose numbers are in ANTIPHON_THREADS; src/threads/runner.c documents the protocol. The
+ * Idea:       two pipes, whose numbers are in ANTIPHON_THREADS; src/threads/control_client.c documents the protocol. The
  *             program enforces the time limit of a run itself. If it does not respond, it is killed with its process
  *             group after a grace period.
  * Invariants: 1. output of the program is not trusted: numbers are checked against the layout

@@ -2,7 +2,7 @@
  *
  * program_run.h - controlled runs of a program on the threads library, with forced events; reachability testing.
  *
- * The other end of src/threads/runner.c. The program is started once and forks a process for each run. */
+ * The other end of src/threads/control_client.c. The program is started once and forks a process for each run. */
 #ifndef APHI_EXECUTE_PROGRAM_RUN_H
 #define APHI_EXECUTE_PROGRAM_RUN_H
 

@@ -10,7 +10,7 @@
  *               3. it was received after r, or not at all,
  *               4. the medium could have delivered it: on an ordered port, all earlier messages of its sender were
  *                  received before r; with one queue for all senders, the causes of both can be ordered so that it is
- *                  first and all receives are respected (queue_order.c).
+ *                  first and all receives are respected (port_queue_order.c).
  *             Synchronous sends that still wait at the end are candidates, too.
  * Cost:       receives times sends to their thread, and the same again for 4; times events with shared queues. */
 #include "execute/recording.h"
@@ -42,7 +42,7 @@ typedef struct finder {
     size_t events_of[APHI_LAYOUT_THREADS_MAX];
     const uint32_t **before;                       /* by event: clock of the event before it in its thread, or NULL */
     uint32_t *freed_by;                            /* by event: the receive that freed the room of a send, from 1 */
-    aphi_queue_order order;                        /* of the next three */
+    aphi_port_queue_order order;                        /* of the next three */
     uint32_t *first;
     aphi_event *queue_events;
     bool *shared;
@@ -174,7 +174,7 @@ static bool can_lead(const finder *f, size_t r, const race_send *o)
     join_clock(f, happened, o->sync ? o->before : o->clock);
     happened[o->id.thread] = o->id.index - 1;
     join_clock(f, happened, f->before[r]);
-    return aphi_queue_order_can_lead(&f->order, happened, o->id.thread, o->id.index - 1, o->port);
+    return aphi_port_queue_order_can_lead(&f->order, happened, o->id.thread, o->id.index - 1, o->port);
 }
 
 /* Condition 4 above. */
@@ -199,7 +199,7 @@ static bool is_race(const finder *f, size_t event, const race_send *o)
 
 /* ---- race sets --------------------------------------------------------------------------------------------------- */
 
-/* Converts the events for queue_order.c, thread by thread. */
+/* Converts the events for port_queue_order.c, thread by thread. */
 static void build_queue_order(finder *f)
 {
     const aphi_recording *r = f->recording;
@@ -217,7 +217,7 @@ static void build_queue_order(finder *f)
             (aphi_event){.op = (uint8_t)e->op, .sync = e->sync, .port = e->port, .matched = e->peer.index > 0,
                          .peer = e->peer.thread, .peer_index = e->peer.index - 1, .freed_by = f->freed_by[i]};
     }
-    f->order = (aphi_queue_order){.thread_count = threads, .port_count = f->layout->port_count, .first = f->first,
+    f->order = (aphi_port_queue_order){.thread_count = threads, .port_count = f->layout->port_count, .first = f->first,
                                   .events = f->queue_events, .shared = f->shared};
 }
 

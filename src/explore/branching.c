@@ -154,9 +154,9 @@ aphi_branching_result aphi_branching_run_to_fork(aphi_explore_state *run, aphi_c
     for (;;) {
         bool complete;
         if (run->model->has_shared_queues)
-            aphi_shared_queue_refresh(run);
+            aphi_port_queue_refresh(run);
         if (!run->sets->awake)
-            return !run->sets->sleepers || aphi_shared_queue_stuck(run) ? APHI_BRANCHING_SEQUENCE
+            return !run->sets->sleepers || aphi_port_queue_stuck(run) ? APHI_BRANCHING_SEQUENCE
                                                                         : APHI_BRANCHING_BLOCKED;
         if (run->sets->sleepers && !sleepers_can_wake(run))
             return APHI_BRANCHING_BLOCKED;

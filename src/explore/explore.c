@@ -16,7 +16,7 @@
  *             dropped; only the choices taken there are kept.
  * Invariants: 1. a message that a receiver can take remains available until it takes one: only the owner of a port
  *                receives from it, and a channel offers at most one message. (In a queue shared by all senders, a later
- *                message may move ahead: shared_queue.c.)
+ *                message may move ahead: port_queue.c.)
  *             2. asleep is a subset of candidates, and equal to it when a receiver begins to sleep
  *             3. messages and steps of a saved state are never overwritten: branches only append
  * Cost:       one copy of the state per branch, a few hundred bytes; memory is that times the depth of the tree.

@@ -6,7 +6,7 @@
  * Invariants: 1. between calls every thread is in a terminal state, or waits: in a receive, in a synchronous send whose
  *                message is in its channel, or in an asynchronous send to a full channel
  *             2. a candidate of an ordered channel refers to the message at its front
- *             3. candidates of ports with one queue for all senders are computed by shared_queue.c
+ *             3. candidates of ports with one queue for all senders are computed by port_queue.c
  * Cost:       a few table lookups per event. */
 #include "explore/explore_state.h"
 

@@ -81,9 +81,9 @@ void aphi_branching_apply(aphi_explore_state *run, unsigned receiver, aphi_choic
 /* ---- ports with one queue for all senders ------------------------------------------------------------------------ */
 
 /* Updates the candidates from such ports. */
-void aphi_shared_queue_refresh(aphi_explore_state *run);
+void aphi_port_queue_refresh(aphi_explore_state *run);
 /* Precondition: only sleeping receivers have candidates. Returns true if all of them can be stuck, each behind a
  * message that it does not receive; false if at least one can still take a message that sleeps. */
-bool aphi_shared_queue_stuck(aphi_explore_state *run);
+bool aphi_port_queue_stuck(aphi_explore_state *run);
 
 #endif

@@ -230,12 +230,12 @@ static void add_causes(const aphi_sequence *s, unsigned thread, uint32_t index, 
 static bool could_lead(const aphi_sequence *s, const aphi_compiled_channel *c, uint32_t send, unsigned thread,
                        uint32_t index)
 {
-    aphi_queue_order order = {.thread_count = s->model->thread_count, .port_count = s->model->alts->port_count,
+    aphi_port_queue_order order = {.thread_count = s->model->thread_count, .port_count = s->model->alts->port_count,
                               .first = s->first, .events = s->events, .shared = s->shared};
     uint32_t happened[APHI_ALTS_COMPONENTS_MAX] = {0};
     add_causes(s, thread, index, happened);
     add_causes(s, c->sender, send, happened);
-    return aphi_queue_order_can_lead(&order, happened, c->sender, send, c->port);
+    return aphi_port_queue_order_can_lead(&order, happened, c->sender, send, c->port);
 }
 
 /* Adds the sends of one channel that the receive could have taken, if it were open to them. */

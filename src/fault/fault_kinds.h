@@ -5,7 +5,7 @@
 #define APHI_FAULT_FAULT_KINDS_H
 
 #include "base/buffer.h"
-#include "base/choice.h"
+#include "base/random_choice.h"
 #include "fault/http_framing.h"
 
 typedef enum aphi_fault_kind {

@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include "base/memory.h"
 #include "generate/generator_api.h"
-#include "generate/shape.h"
+#include "generate/request_shape.h"
 #include "value/heap.h"
 
 enum {

@@ -8,7 +8,7 @@
 #define APHI_GENERATE_WEIGHTS_H
 
 #include <antiphon/value.h>
-#include "base/choice.h"
+#include "base/random_choice.h"
 
 typedef struct aphi_weighted {
     uint32_t weight; /* as declared; at least 1 */

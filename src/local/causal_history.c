@@ -286,8 +286,8 @@ void aphi_causal_history_clear_clock(aphi_causal_history *h, uint32_t *record, s
 
 /* ---- race sets --------------------------------------------------------------------------------------------------- */
 
-/* Converts the recorded events for queue_order.c; all are recorded. */
-static aphi_queue_order build_queue_order(const aphi_causal_history *h, const uint32_t *record)
+/* Converts the recorded events for port_queue_order.c; all are recorded. */
+static aphi_port_queue_order build_queue_order(const aphi_causal_history *h, const uint32_t *record)
 {
     const aphi_reduced_model *g = h->model;
     uint32_t *first = aphi_alloc((g->component_count + 1) * sizeof *first), total = 0;
@@ -313,7 +313,7 @@ static aphi_queue_order build_queue_order(const aphi_causal_history *h, const ui
                 send->matched = true;
                 send->peer_index = i - first[c];
             }
-    return (aphi_queue_order){.thread_count = g->component_count, .port_count = g->port_count, .first = first,
+    return (aphi_port_queue_order){.thread_count = g->component_count, .port_count = g->port_count, .first = first,
                               .events = events, .shared = shared};
 }
 
@@ -353,8 +353,8 @@ static bool can_lead(const race_query *r, size_t sender, size_t send, uint32_t p
         return true;
     memcpy(happened, clock, r->h->width * sizeof *happened);
     join_clock(r->h, happened, r->receive + CLOCK);
-    aphi_queue_order order = build_queue_order(r->h, r->record);
-    bool first = aphi_queue_order_can_lead(&order, happened, (unsigned)sender, (uint32_t)send, port);
+    aphi_port_queue_order order = build_queue_order(r->h, r->record);
+    bool first = aphi_port_queue_order_can_lead(&order, happened, (unsigned)sender, (uint32_t)send, port);
     free((void *)order.first);
     free((void *)order.events);
     free((void *)order.shared);

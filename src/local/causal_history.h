@@ -10,7 +10,7 @@
 #define APHI_LOCAL_CAUSAL_HISTORY_H
 
 #include "base/intern.h"
-#include "local/local_search.h"
+#include "local/sequence_search.h"
 #include "local/reduced_model.h"
 
 typedef struct aphi_causal_history {

@@ -3,7 +3,7 @@
  * local_sequences.c - the local sequences of all components of a model.
  *
  * Idea:       a task is a component and a kind, by events or with race sets. Threads take one task after another and
- *             find its sequences directly (local_search.h); or all are projected from the global sequences of the model
+ *             find its sequences directly (sequence_search.h); or all are projected from the global sequences of the model
  *             (projection.h). The suite has the sequences with race sets, if there are any. */
 #include "local/local_sequences.h"
 
@@ -117,14 +117,14 @@ static char *file_name(const char *folder, const char *name)
     return aphi_buffer_text(&path);
 }
 
-static bool write_suite(search *s, size_t component, const aphi_local_search *direct)
+static bool write_suite(search *s, size_t component, const aphi_sequence_search *direct)
 {
     const aphi_alts *a = s->alts;
     char *path = file_name(s->options->suite, a->components[component].name);
     suite out = {.search = s, .component = &a->components[component], .file = fopen(path, "w")};
     bool written = out.file;
     if (written)
-        written = direct ? aphi_local_search_each(direct, write_sequence, &out)
+        written = direct ? aphi_sequence_search_each(direct, write_sequence, &out)
                          : aphi_projection_each(&s->projection, a, component, s->races, write_sequence, &out);
     if (out.file && fclose(out.file))
         written = false;
@@ -139,18 +139,18 @@ static bool write_suite(search *s, size_t component, const aphi_local_search *di
 
 static void search_component(search *s, size_t component, bool races)
 {
-    aphi_local_search *l = aphi_local_search_open(
-        s->alts, component, (aphi_local_search_options){.races = races, .stop = s->options->stop});
+    aphi_sequence_search *l = aphi_sequence_search_open(
+        s->alts, component, (aphi_sequence_search_options){.races = races, .stop = s->options->stop});
     aphi_local_count *count = &s->result->counts[component];
-    if (aphi_local_search_outcome(l) == APHI_LOCAL_SEARCH_STOPPED)
+    if (aphi_sequence_search_outcome(l) == APHI_SEQUENCE_SEARCH_STOPPED)
         fail_stopped(s);
-    else if (aphi_local_search_outcome(l) != APHI_LOCAL_SEARCH_DONE)
+    else if (aphi_sequence_search_outcome(l) != APHI_SEQUENCE_SEARCH_DONE)
         fail(s, APHI_LOCAL_TOO_LARGE, "%s: %s has too many local sequences", s->alts->name,
              s->alts->components[component].name);
     else if (s->options->suite && races == s->races)
         write_suite(s, component, l);
-    *(races ? &count->race_sets : &count->events) = aphi_local_search_count(l);
-    aphi_local_search_close(l);
+    *(races ? &count->race_sets : &count->events) = aphi_sequence_search_count(l);
+    aphi_sequence_search_close(l);
 }
 
 static void *run_tasks(void *context)

@@ -119,7 +119,7 @@ static uint32_t state_after(const aphi_alts_component *c, uint32_t state, const 
 }
 
 bool aphi_projection_each(const aphi_projection *p, const aphi_alts *a, size_t component, bool races,
-                          aphi_local_search_visit *visit, void *context)
+                          aphi_sequence_search_visit *visit, void *context)
 {
     const aphi_intern *all = races ? &p->by_races[component] : &p->by_events[component];
     aphi_local_event *events = NULL;

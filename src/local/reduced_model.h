@@ -6,7 +6,7 @@
  * (classes). The target and the labels on its ports are unchanged. Mediums become channels, each a queue or a bag. Each
  * state has sets of the classes and components that may still be sent to.
  *
- *     model (alts.h)  --->  reduced model: blocks of states, classes of labels, channels  --->  local_search.c
+ *     model (alts.h)  --->  reduced model: blocks of states, classes of labels, channels  --->  sequence_search.c
  */
 #ifndef APHI_LOCAL_REDUCED_MODEL_H
 #define APHI_LOCAL_REDUCED_MODEL_H

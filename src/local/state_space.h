@@ -3,7 +3,7 @@
  * state_space.h - states of a reduced model, and their steps.
  *
  * A state v is an array of words: the state of each component, the content of each channel, and, with races, either two
- * words of bits for the components that know of the target's last receive (local_search.c), or the causal history
+ * words of bits for the components that know of the target's last receive (sequence_search.c), or the causal history
  * (causal_history.h) if several components send to one queue. Contents are interned lists of entries. An entry is a
  * class of labels, optionally a sender, and a mark: the bit of the message, or its stamp in the history. */
 #ifndef APHI_LOCAL_STATE_SPACE_H

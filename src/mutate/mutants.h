@@ -66,14 +66,14 @@ void aphi_mutant_add_quoted(aphi_buffer *out, const char *text);
 /* Appends the identity on one line:  relational main "<" "<=" 2 */
 void aphi_mutant_identity(aphi_buffer *out, const aphi_mutant *m);
 
-/* Reads a list of mutants known to behave like the original (equivalents.c). A line is an identity, a colon and a
+/* Reads a list of mutants known to behave like the original (known_equivalents.c). A line is an identity, a colon and a
  * reason; empty lines and lines that begin with # are ignored:
  *
  *     relational main "<" "!=" 1: i increases by one, so it reaches the end
  *
  * text[size] is NUL. reasons[i] belongs to mutant i and is NULL if it is not listed; the caller frees it. Returns false
  * if a line is invalid; then the error names the line, and all reasons are NULL. */
-bool aphi_equivalents_read(const char *path, const char *text, size_t size, const aphi_mutants *mutants, char **reasons,
+bool aphi_known_equivalents_read(const char *path, const char *text, size_t size, const aphi_mutants *mutants, char **reasons,
                            aphi_buffer *error);
 
 #endif

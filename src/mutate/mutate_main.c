@@ -191,7 +191,7 @@ static int read_equivalents(mutation *m)
 {
     aphi_buffer text = {0}, error = {0};
     bool valid = read_file(m->equivalent, &text);
-    if (valid && !aphi_equivalents_read(m->equivalent, text.data, text.n, &m->mutants, m->reasons, &error)) {
+    if (valid && !aphi_known_equivalents_read(m->equivalent, text.data, text.n, &m->mutants, m->reasons, &error)) {
         aphi_complain("%s", aphi_buffer_text(&error));
         valid = false;
     }

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "solve/z3.h"
-#include "tree/guard.h"
+#include "tree/step_guard.h"
 #include "value/heap.h"
 
 #include <assert.h>

@@ -29,7 +29,7 @@
 #include "oracle/pending.h"
 
 #include "base/memory.h"
-#include "tree/guard.h"
+#include "tree/step_guard.h"
 #include "value/heap.h"
 
 #include <string.h>

@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "base/compiler.h"
 #include "solve/store.h"
-#include "tree/guard.h"
+#include "tree/step_guard.h"
 #include "tree/step.h"
 #include "value/heap.h"
 

@@ -13,13 +13,13 @@
  * Read next:  refine_space.c, the reductions; tests/property/test_refine.c, a search without them. */
 #include "refine/refinement.h"
 
-#include "base/choice.h"
+#include "base/random_choice.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "oracle/evidence.h"
 #include "oracle/search.h"
 #include "refine/refine_space.h"
-#include "tree/guard.h"
+#include "tree/step_guard.h"
 
 #include <stdlib.h>
 

@@ -66,12 +66,12 @@ enum {
     APHI_REFINE_DRAWN_SIZE = 2,   /* messages of such a bound */
 };
 
-typedef struct aphi_refine_bounds {
+typedef struct aphi_refine_deepening {
     aphi_refine_options options; /* without clients, messages, requests and stride */
     size_t clients, messages;    /* of each client, at most */
     uint64_t random;             /* schedules beyond the bounds */
     uint64_t seed;               /* of the requests and of these schedules */
-} aphi_refine_bounds;
+} aphi_refine_deepening;
 
 typedef struct aphi_refine_outcome {
     aphi_refinement result;       /* the first that does not refine; otherwise that of the full bounds */
@@ -84,6 +84,6 @@ typedef struct aphi_refine_outcome {
 bool aphi_refine_passed(const aphi_refinement *result);
 /* The caller marks result.trace and result.allowed, also during the call. Returns false with a message if the
  * specification has no generator for the requests. */
-bool aphi_refine_within(const aphi_refine_bounds *bounds, aphi_refine_outcome *outcome, char *error, size_t size);
+bool aphi_refine_within(const aphi_refine_deepening *bounds, aphi_refine_outcome *outcome, char *error, size_t size);
 
 #endif

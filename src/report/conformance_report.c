@@ -3,7 +3,7 @@
  * conformance_report.c - the result of antiphon conform. */
 #include "report/conformance_report.h"
 
-#include "report/spacetime.h"
+#include "report/divergence_diagram.h"
 #include "report/swimlanes.h"
 
 #include <inttypes.h>
@@ -53,7 +53,7 @@ static void draw_difference(aphi_buffer *out, const aphi_conformance_finding *f,
     aphi_buffer_byte(out, '\n');
     put_difference(out, f);
     aphi_buffer_byte(out, '\n');
-    aphi_spacetime_draw(out, f->layout, f->difference, terminal, ROWS_SHOWN);
+    aphi_divergence_diagram_draw(out, f->layout, f->difference, terminal, ROWS_SHOWN);
     aphi_buffer_byte(out, '\n');
 }
 

@@ -6,7 +6,7 @@
  *             (swimlanes.h) with the same lanes. For a thread that ran alone, the driver's ends of the messages are
  *             added, so that there are arrows.
  * Cost:       quadratic in the events, to find partners. */
-#include "report/spacetime.h"
+#include "report/divergence_diagram.h"
 
 #include "base/memory.h"
 #include "report/swimlanes.h"
@@ -49,7 +49,7 @@ static char *note_of(const side *s)
     aphi_buffer out = {0};
     if (s->d->violation == APHI_VIOLATION_RACE_MISSING || s->d->violation == APHI_VIOLATION_RACE_EXTRA) {
         aphi_buffer_str(&out, "could have received instead: ");
-        aphi_spacetime_rivals(&out, s->cast, s->is_model ? &s->d->model : &s->d->program);
+        aphi_divergence_diagram_rivals(&out, s->cast, s->is_model ? &s->d->model : &s->d->program);
     } else {
         aphi_buffer_str(&out, s->is_model ? "the program does not do this" : "the model does not have this");
     }

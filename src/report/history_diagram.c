@@ -14,7 +14,7 @@
 #include "report/history_diagram.h"
 
 #include "base/memory.h"
-#include "report/text_canvas.h"
+#include "report/text_line.h"
 #include "report/utf8.h"
 
 #include <stdlib.h>
@@ -337,19 +337,19 @@ static size_t end_column(const drawing *d, const operation *o)
     return in_band(d, o->end) ? d->x[o->end] + 1 : d->right;
 }
 
-static void draw_box(const drawing *d, aphi_text_canvas *l, const operation *o)
+static void draw_box(const drawing *d, aphi_text_line *l, const operation *o)
 {
     glyphs g = glyphs_of(d);
     aphi_ink ink = frame_ink(o->given->mark);
     bool never = o->given->end == APHI_HISTORY_DIAGRAM_NEVER;
     size_t x = d->gutter + start_column(d, o, d->from), last = d->gutter + end_column(d, o) - 1;
-    aphi_text_canvas_put(l, x, o->call < d->from ? g.onwards : g.left, ink);
-    aphi_text_canvas_put(l, x + 1, g.bar, ink);
-    size_t after = aphi_text_canvas_text(l, x + 3, o->label, label_ink(o->given->mark)) + 1;
+    aphi_text_line_put(l, x, o->call < d->from ? g.onwards : g.left, ink);
+    aphi_text_line_put(l, x + 1, g.bar, ink);
+    size_t after = aphi_text_line_text(l, x + 3, o->label, label_ink(o->given->mark)) + 1;
     for (size_t i = after; i < last; i++)
         if (!never || i == after || (last - i) % 2 == 0)
-            aphi_text_canvas_put(l, i, g.bar, ink);
-    aphi_text_canvas_put(l, last, never ? g.never : in_band(d, o->end) ? g.right : g.onwards, ink);
+            aphi_text_line_put(l, i, g.bar, ink);
+    aphi_text_line_put(l, last, never ? g.never : in_band(d, o->end) ? g.right : g.onwards, ink);
 }
 
 /* ---- expected result --------------------------------------------------------------------------------------------- */
@@ -370,7 +370,7 @@ static size_t widest_line(const char *text)
 
 /* Attaches the text below the box: to the right of its left edge if it fits there, else to the left of its right edge
  * if it fits there, else wrapped, on the right if at least half of the columns are there. */
-static void draw_expected(const drawing *d, aphi_text_canvas *l, const operation *o, const char *text)
+static void draw_expected(const drawing *d, aphi_text_line *l, const operation *o, const char *text)
 {
     glyphs g = glyphs_of(d);
     size_t left = d->gutter + start_column(d, o, d->from), right = d->gutter + end_column(d, o) - 1;
@@ -381,16 +381,16 @@ static void draw_expected(const drawing *d, aphi_text_canvas *l, const operation
     size_t start = rightwards ? left + 3 : width <= room ? right - 2 - width : INDENT;
     for (bool first = true; *text; first = false) {
         size_t bytes = aphi_utf8_wrap(text, strcspn(text, "\n"), room);
-        size_t x = aphi_text_canvas_bytes(l, start, text, bytes, APHI_INK_RED);
+        size_t x = aphi_text_line_bytes(l, start, text, bytes, APHI_INK_RED);
         if (first && rightwards) {
-            aphi_text_canvas_put(l, left, g.corner_left, APHI_INK_ALARM);
-            aphi_text_canvas_put(l, left + 1, g.bar, APHI_INK_ALARM);
+            aphi_text_line_put(l, left, g.corner_left, APHI_INK_ALARM);
+            aphi_text_line_put(l, left + 1, g.bar, APHI_INK_ALARM);
         } else if (first) {
-            for (aphi_text_canvas_put(l, x++, 0, APHI_INK_NONE); x < right; x++)
-                aphi_text_canvas_put(l, x, g.bar, APHI_INK_ALARM);
-            aphi_text_canvas_put(l, right, g.corner_right, APHI_INK_ALARM);
+            for (aphi_text_line_put(l, x++, 0, APHI_INK_NONE); x < right; x++)
+                aphi_text_line_put(l, x, g.bar, APHI_INK_ALARM);
+            aphi_text_line_put(l, right, g.corner_right, APHI_INK_ALARM);
         }
-        aphi_text_canvas_flush(l, d->out, d->terminal);
+        aphi_text_line_flush(l, d->out, d->terminal);
         text += bytes;
         text += *text == '\n' ? 1 : strspn(text, " ");
     }
@@ -399,7 +399,7 @@ static void draw_expected(const drawing *d, aphi_text_canvas *l, const operation
 /* ---- drawing of bands -------------------------------------------------------------------------------------------- */
 
 /* The line numbers of the calls, where there is room; the violated operation first. */
-static void draw_ruler(const drawing *d, aphi_text_canvas *l)
+static void draw_ruler(const drawing *d, aphi_text_line *l)
 {
     bool any = false;
     for (int pass = 0; pass < 2; pass++) {
@@ -411,22 +411,22 @@ static void draw_ruler(const drawing *d, aphi_text_canvas *l)
             char number[32];
             size_t n = (size_t)snprintf(number, sizeof number, "%llu", (unsigned long long)o->given->line);
             size_t x = d->gutter + d->x[r];
-            if (aphi_text_canvas_blank(l, x - 1, x + n + 1))
-                aphi_text_canvas_text(l, x, number, pass ? APHI_INK_DIM : APHI_INK_RED);
+            if (aphi_text_line_blank(l, x - 1, x + n + 1))
+                aphi_text_line_text(l, x, number, pass ? APHI_INK_DIM : APHI_INK_RED);
             any = true;
         }
     }
     if (any) {
-        aphi_text_canvas_text(l, INDENT, "line", APHI_INK_DIM);
-        aphi_text_canvas_flush(l, d->out, d->terminal);
+        aphi_text_line_text(l, INDENT, "line", APHI_INK_DIM);
+        aphi_text_line_flush(l, d->out, d->terminal);
     }
 }
 
-static void draw_name(const drawing *d, aphi_text_canvas *l, const row *r)
+static void draw_name(const drawing *d, aphi_text_line *l, const row *r)
 {
     char number[32];
     snprintf(number, sizeof number, " %lld", (long long)r->client);
-    aphi_text_canvas_text(l, aphi_text_canvas_text(l, INDENT, lane_of(d), APHI_INK_NONE), number, APHI_INK_NONE);
+    aphi_text_line_text(l, aphi_text_line_text(l, INDENT, lane_of(d), APHI_INK_NONE), number, APHI_INK_NONE);
 }
 
 /* The expected result is drawn in the band that contains the return. */
@@ -436,7 +436,7 @@ static bool is_explained_here(const drawing *d, const operation *o)
 }
 
 /* The first row of a client that is not empty shows its name. Returns true once it is shown. */
-static bool draw_row(const drawing *d, aphi_text_canvas *l, size_t r, bool named, const char *expected)
+static bool draw_row(const drawing *d, aphi_text_line *l, size_t r, bool named, const char *expected)
 {
     const operation *violated = NULL;
     for (size_t i = 0; i < d->n; i++) {
@@ -451,7 +451,7 @@ static bool draw_row(const drawing *d, aphi_text_canvas *l, size_t r, bool named
         return named;
     if (!named)
         draw_name(d, l, &d->rows[r]);
-    aphi_text_canvas_flush(l, d->out, d->terminal);
+    aphi_text_line_flush(l, d->out, d->terminal);
     if (violated && expected)
         draw_expected(d, l, violated, expected);
     return true;
@@ -478,13 +478,13 @@ static void draw_open(const drawing *d)
 
 static void draw_band(const drawing *d, const char *expected)
 {
-    aphi_text_canvas l = {0};
+    aphi_text_line l = {0};
     draw_ruler(d, &l);
     bool named = false;
     for (size_t r = 0; r < d->row_count; r++)
         named = draw_row(d, &l, r, named && !d->rows[r].first, expected);
     draw_open(d);
-    aphi_text_canvas_deinit(&l);
+    aphi_text_line_deinit(&l);
 }
 
 /* ---- the whole drawing ------------------------------------------------------------------------------------------- */

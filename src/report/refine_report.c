@@ -58,7 +58,7 @@ static void put_schedules(aphi_buffer *out, double schedules)
 
 static void put_effort(aphi_buffer *out, const aphi_refine_report *r)
 {
-    const aphi_refine_bounds *b = r->bounds;
+    const aphi_refine_deepening *b = r->bounds;
     const aphi_refinement *bounded = &r->outcome->bounded;
     aphi_buffer_format(out, "  up to %zu clients with %zu messages each", b->clients, b->messages);
     if (b->options.chunks > 1)

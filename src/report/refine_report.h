@@ -8,7 +8,7 @@
 #include "report/terminal.h"
 
 typedef struct aphi_refine_report {
-    const aphi_refine_bounds *bounds;
+    const aphi_refine_deepening *bounds;
     const aphi_refine_outcome *outcome;
     const char *name;       /* of the model, also if a mutant of it was explored */
     bool mutant;

@@ -14,7 +14,7 @@
 #include <antiphon/oracle.h>
 
 #include "base/memory.h"
-#include "report/text_canvas.h"
+#include "report/text_line.h"
 #include "report/message_text.h"
 #include "report/utf8.h"
 
@@ -338,51 +338,51 @@ static glyphs glyphs_of(const aphi_terminal *t)
 }
 
 /* Draws the lines of all participants with the character. */
-static void put_lines(const drawing *d, aphi_text_canvas *l, uint32_t point)
+static void put_lines(const drawing *d, aphi_text_line *l, uint32_t point)
 {
     for (size_t i = 0; i < d->lane_count; i++)
         if (!d->lanes[i].closed || d->merged)
-            aphi_text_canvas_put(l, d->lanes[i].x, point, APHI_INK_DIM);
-    aphi_text_canvas_put(l, d->subject_x, point, APHI_INK_DIM);
+            aphi_text_line_put(l, d->lanes[i].x, point, APHI_INK_DIM);
+    aphi_text_line_put(l, d->subject_x, point, APHI_INK_DIM);
 }
 
 /* Draws a horizontal line in the columns from..to - 1, with crossings at other lines. */
-static void put_across(const drawing *d, aphi_text_canvas *l, size_t from, size_t to, uint32_t bar, aphi_ink ink)
+static void put_across(const drawing *d, aphi_text_line *l, size_t from, size_t to, uint32_t bar, aphi_ink ink)
 {
     for (size_t x = from; x < to; x++)
-        aphi_text_canvas_put(l, x, aphi_text_canvas_blank(l, x, x + 1) ? bar : d->g.cross, ink);
+        aphi_text_line_put(l, x, aphi_text_line_blank(l, x, x + 1) ? bar : d->g.cross, ink);
 }
 
-static size_t put_clean(const drawing *d, aphi_text_canvas *l, size_t x, const char *text, size_t end, aphi_ink ink)
+static size_t put_clean(const drawing *d, aphi_text_line *l, size_t x, const char *text, size_t end, aphi_ink ink)
 {
     aphi_buffer clean = {0}, cut = {0};
     aphi_utf8_clean(&clean, text, d->terminal->unicode);
     aphi_utf8_cut(&cut, aphi_buffer_text(&clean), end > x ? end - x : 0, d->terminal->unicode);
-    x = aphi_text_canvas_text(l, x, aphi_buffer_text(&cut), ink);
+    x = aphi_text_line_text(l, x, aphi_buffer_text(&cut), ink);
     aphi_buffer_free(&clean);
     aphi_buffer_free(&cut);
     return x;
 }
 
-static void draw_heading(const drawing *d, aphi_text_canvas *l)
+static void draw_heading(const drawing *d, aphi_text_line *l)
 {
     char name[32];
-    aphi_text_canvas_text(l, INDENT + d->time_width, "ms", APHI_INK_DIM);
+    aphi_text_line_text(l, INDENT + d->time_width, "ms", APHI_INK_DIM);
     for (size_t i = 0; i < d->lane_count && !d->merged; i++) {
         size_t n = name_text(d, name, sizeof name, d->lanes[i].connection);
-        aphi_text_canvas_text(l, d->lanes[i].x - n / 2, name, APHI_INK_BOLD);
+        aphi_text_line_text(l, d->lanes[i].x - n / 2, name, APHI_INK_BOLD);
     }
     if (d->merged)
-        aphi_text_canvas_text(l, d->gutter - 3, "tester", APHI_INK_BOLD);
+        aphi_text_line_text(l, d->gutter - 3, "tester", APHI_INK_BOLD);
     else if (d->numbers)
-        aphi_text_canvas_text(l, d->label_x - LEAD + 4, "connections", APHI_INK_DIM);
-    aphi_text_canvas_text(l, d->subject_x - 3, "subject", APHI_INK_BOLD);
-    aphi_text_canvas_flush(l, d->out, d->terminal);
+        aphi_text_line_text(l, d->label_x - LEAD + 4, "connections", APHI_INK_DIM);
+    aphi_text_line_text(l, d->subject_x - 3, "subject", APHI_INK_BOLD);
+    aphi_text_line_flush(l, d->out, d->terminal);
     put_lines(d, l, d->g.line);
-    aphi_text_canvas_flush(l, d->out, d->terminal);
+    aphi_text_line_flush(l, d->out, d->terminal);
 }
 
-static void draw_elision(const drawing *d, aphi_text_canvas *l, uint64_t count, const char *noun)
+static void draw_elision(const drawing *d, aphi_text_line *l, uint64_t count, const char *noun)
 {
     if (!count)
         return;
@@ -391,12 +391,12 @@ static void draw_elision(const drawing *d, aphi_text_canvas *l, uint64_t count, 
     aphi_report_counted(&text, count, noun);
     put_lines(d, l, d->g.pause);
     put_clean(d, l, d->label_x, aphi_buffer_text(&text), d->columns, APHI_INK_DIM);
-    aphi_text_canvas_flush(l, d->out, d->terminal);
+    aphi_text_line_flush(l, d->out, d->terminal);
     aphi_buffer_free(&text);
 }
 
 /* Draws the row between row i and the previous one, if anything was waited for. */
-static void draw_wait(const drawing *d, aphi_text_canvas *l, size_t i)
+static void draw_wait(const drawing *d, aphi_text_line *l, size_t i)
 {
     const aphi_run_event *m = event_at(d, i);
     aphi_buffer text = {0};
@@ -404,9 +404,9 @@ static void draw_wait(const drawing *d, aphi_text_canvas *l, size_t i)
     if (text.n) {
         put_lines(d, l, passed_before(d, i) >= PAUSE_NS ? d->g.pause : d->g.line);
         if (waits)
-            aphi_text_canvas_put(l, d->lanes[lane_of(d, m->connection)].x, d->g.wait, APHI_INK_NONE);
+            aphi_text_line_put(l, d->lanes[lane_of(d, m->connection)].x, d->g.wait, APHI_INK_NONE);
         put_clean(d, l, d->label_x, aphi_buffer_text(&text), d->subject_x, APHI_INK_DIM);
-        aphi_text_canvas_flush(l, d->out, d->terminal);
+        aphi_text_line_flush(l, d->out, d->terminal);
     }
     aphi_buffer_free(&text);
 }
@@ -418,21 +418,21 @@ static aphi_ink frame_ink(const drawing *d, size_t i)
     return is_failing(d, i) ? APHI_INK_ALARM : APHI_INK_DIM;
 }
 
-static void draw_gutter(const drawing *d, aphi_text_canvas *l, size_t i)
+static void draw_gutter(const drawing *d, aphi_text_line *l, size_t i)
 {
     char text[48];
     size_t n = time_text(text, sizeof text, event_at(d, i)->at_ns);
     if (is_failing(d, i))
-        aphi_text_canvas_text(l, INDENT, d->terminal->unicode ? "✗" : "X", APHI_INK_ALARM);
-    aphi_text_canvas_text(l, INDENT + 2 + d->time_width - n, text, APHI_INK_DIM);
+        aphi_text_line_text(l, INDENT, d->terminal->unicode ? "✗" : "X", APHI_INK_ALARM);
+    aphi_text_line_text(l, INDENT + 2 + d->time_width - n, text, APHI_INK_DIM);
     if (d->merged) {
         n = name_text(d, text, sizeof text, event_at(d, i)->connection);
-        aphi_text_canvas_text(l, d->gutter - 2 - n, text, is_failing(d, i) ? APHI_INK_ALARM : APHI_INK_NONE);
+        aphi_text_line_text(l, d->gutter - 2 - n, text, is_failing(d, i) ? APHI_INK_ALARM : APHI_INK_NONE);
     }
 }
 
 /* Draws the arrow and its label. Returns true if the label was cut. */
-static bool draw_arrow(const drawing *d, aphi_text_canvas *l, size_t i)
+static bool draw_arrow(const drawing *d, aphi_text_line *l, size_t i)
 {
     const aphi_run_event *m = event_at(d, i);
     aphi_ink ink = frame_ink(d, i);
@@ -440,19 +440,19 @@ static bool draw_arrow(const drawing *d, aphi_text_canvas *l, size_t i)
     bool outward = aphi_run_event_is_outward(m), lost = m->kind == APHI_RUN_EVENT_LOST;
     uint32_t bar = lost ? d->g.dash : d->g.bar;
     put_across(d, l, x + 1, d->label_x - 1, bar, ink);
-    aphi_text_canvas_put(l, x, outward ? d->g.leave : d->g.line, ink);
+    aphi_text_line_put(l, x, outward ? d->g.leave : d->g.line, ink);
     if (!outward)
-        aphi_text_canvas_put(l, x + 1, lost ? '?' : d->g.head_left, ink);
+        aphi_text_line_put(l, x + 1, lost ? '?' : d->g.head_left, ink);
     char *label = label_of(d, i);
     size_t from = d->label_x, room = d->subject_x - TRAIL + 1;
     if (is_failing(d, i))
-        from = aphi_text_canvas_text(l, from, d->terminal->unicode ? "✗ " : "X ", ink);
+        from = aphi_text_line_text(l, from, d->terminal->unicode ? "✗ " : "X ", ink);
     bool cut = from + aphi_utf8_columns(label) > room;
     size_t after = put_clean(d, l, from, label, room, is_failing(d, i) ? ink : APHI_INK_NONE);
     put_across(d, l, after + 1, d->subject_x, bar, ink);
     if (outward)
-        aphi_text_canvas_put(l, d->subject_x - 1, d->g.head_right, ink);
-    aphi_text_canvas_put(l, d->subject_x, outward ? d->g.line : d->g.arrive, ink);
+        aphi_text_line_put(l, d->subject_x - 1, d->g.head_right, ink);
+    aphi_text_line_put(l, d->subject_x, outward ? d->g.line : d->g.arrive, ink);
     free(label);
     return cut;
 }
@@ -467,7 +467,7 @@ static size_t wrap_bytes(const char *text, size_t columns)
 }
 
 /* Draws a wrapped remark below the failing arrow; the first one is attached to the connection's line. */
-static void draw_remark(const drawing *d, aphi_text_canvas *l, size_t i, const char *name, const char *text,
+static void draw_remark(const drawing *d, aphi_text_line *l, size_t i, const char *name, const char *text,
                         bool *attached)
 {
     aphi_buffer clean = {0};
@@ -477,14 +477,14 @@ static void draw_remark(const drawing *d, aphi_text_canvas *l, size_t i, const c
     for (const char *at = aphi_buffer_text(&clean); *at; name = "") {
         size_t bytes = wrap_bytes(at, edge > from ? edge - from : 1), name_x = from - 1 - strlen(name);
         put_lines(d, l, d->g.line);
-        aphi_text_canvas_put(l, x, *attached ? 0 : d->g.corner, APHI_INK_ALARM);
+        aphi_text_line_put(l, x, *attached ? 0 : d->g.corner, APHI_INK_ALARM);
         if (!*attached)
             put_across(d, l, x + 1, name_x - 1, d->g.bar, APHI_INK_ALARM);
-        aphi_text_canvas_text(l, name_x, name, APHI_INK_NONE);
-        aphi_text_canvas_put(l, d->subject_x, 0, APHI_INK_NONE); /* the remark may cross it */
-        if (aphi_text_canvas_bytes(l, from, at, bytes, APHI_INK_RED) < d->subject_x)
-            aphi_text_canvas_put(l, d->subject_x, d->g.line, APHI_INK_DIM);
-        aphi_text_canvas_flush(l, d->out, d->terminal);
+        aphi_text_line_text(l, name_x, name, APHI_INK_NONE);
+        aphi_text_line_put(l, d->subject_x, 0, APHI_INK_NONE); /* the remark may cross it */
+        if (aphi_text_line_bytes(l, from, at, bytes, APHI_INK_RED) < d->subject_x)
+            aphi_text_line_put(l, d->subject_x, d->g.line, APHI_INK_DIM);
+        aphi_text_line_flush(l, d->out, d->terminal);
         *attached = true;
         at += bytes;
         at += strspn(at, " ");
@@ -527,7 +527,7 @@ static bool is_variant(aph_value allowed, size_t i)
     return false;
 }
 
-static void draw_allowed(const drawing *d, aphi_text_canvas *l, size_t i, bool *attached)
+static void draw_allowed(const drawing *d, aphi_text_line *l, size_t i, bool *attached)
 {
     aph_value allowed = d->given->allowed;
     size_t shown = 0, n = aph_count(allowed), variants = 0;
@@ -549,7 +549,7 @@ static void draw_allowed(const drawing *d, aphi_text_canvas *l, size_t i, bool *
         draw_remark(d, l, i, "or", variants == 1 ? "a variant, see below" : "variants of it, see below", attached);
 }
 
-static void draw_expected(const drawing *d, aphi_text_canvas *l, size_t i, bool cut)
+static void draw_expected(const drawing *d, aphi_text_line *l, size_t i, bool cut)
 {
     const aphi_run_event *m = event_at(d, i);
     bool attached = false;
@@ -572,7 +572,7 @@ static void draw_expected(const drawing *d, aphi_text_canvas *l, size_t i, bool 
 
 /* ---- the whole diagram ------------------------------------------------------------------------------------------- */
 
-static void draw_row(const drawing *d, aphi_text_canvas *l, size_t i)
+static void draw_row(const drawing *d, aphi_text_line *l, size_t i)
 {
     lane *at = &d->lanes[lane_of(d, event_at(d, i)->connection)];
     aphi_run_event_kind kind = event_at(d, i)->kind;
@@ -581,7 +581,7 @@ static void draw_row(const drawing *d, aphi_text_canvas *l, size_t i)
     put_lines(d, l, d->g.line);
     draw_gutter(d, l, i);
     bool cut = draw_arrow(d, l, i);
-    aphi_text_canvas_flush(l, d->out, d->terminal);
+    aphi_text_line_flush(l, d->out, d->terminal);
     if (is_failing(d, i))
         draw_expected(d, l, i, cut);
     at->closed = kind == APHI_RUN_EVENT_CLOSED || kind == APHI_RUN_EVENT_DROPPED;
@@ -590,7 +590,7 @@ static void draw_row(const drawing *d, aphi_text_canvas *l, size_t i)
 void aphi_run_diagram_draw(aphi_buffer *out, const aphi_run_diagram *t, const aphi_terminal *terminal, size_t rows)
 {
     drawing d = {.given = t, .terminal = terminal, .out = out, .g = glyphs_of(terminal)};
-    aphi_text_canvas l = {0};
+    aphi_text_line l = {0};
     choose_events(&d, rows);
     find_lanes(&d);
     if (d.n) {
@@ -604,7 +604,7 @@ void aphi_run_diagram_draw(aphi_buffer *out, const aphi_run_diagram *t, const ap
         }
         draw_elision(&d, &l, t->count - 1 - d.chosen[d.n - 1], "later message");
     }
-    aphi_text_canvas_deinit(&l);
+    aphi_text_line_deinit(&l);
     free(d.chosen);
     free(d.lanes);
 }

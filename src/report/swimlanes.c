@@ -11,7 +11,7 @@
 #include "report/swimlanes.h"
 
 #include "base/memory.h"
-#include "report/text_canvas.h"
+#include "report/text_line.h"
 #include "report/utf8.h"
 
 #include <assert.h>
@@ -137,7 +137,7 @@ typedef struct drawing {
     aphi_buffer *out;
     aphi_swimlanes_rows r;
     size_t gutter, step, text;
-    aphi_text_canvas line;
+    aphi_text_line line;
 } drawing;
 
 static size_t lane_column(const drawing *d, size_t lane)
@@ -166,9 +166,9 @@ static void draw_lanes(drawing *d, size_t row)
     for (size_t lane = 0; lane < d->s->lane_count; lane++) {
         bool waits = d->s->ends && d->s->ends[lane];
         if (row < d->r.end[lane])
-            aphi_text_canvas_put(&d->line, lane_column(d, lane), glyph(d, 0x2502, '|'), APHI_INK_DIM);
+            aphi_text_line_put(&d->line, lane_column(d, lane), glyph(d, 0x2502, '|'), APHI_INK_DIM);
         else if (waits)
-            aphi_text_canvas_put(&d->line, lane_column(d, lane), glyph(d, 0x2506, ':'), APHI_INK_DIM);
+            aphi_text_line_put(&d->line, lane_column(d, lane), glyph(d, 0x2506, ':'), APHI_INK_DIM);
     }
 }
 
@@ -176,12 +176,12 @@ static void draw_arrow(drawing *d, size_t from, size_t to, bool late, aphi_ink i
 {
     size_t a = lane_column(d, from), b = lane_column(d, to), low = a < b ? a : b, high = a < b ? b : a;
     for (size_t x = low + 1; x < high; x++) {
-        bool crosses = !aphi_text_canvas_blank(&d->line, x, x + 1);
+        bool crosses = !aphi_text_line_blank(&d->line, x, x + 1);
         uint32_t line = late ? glyph(d, 0x2504, '.') : glyph(d, 0x2500, '-');
-        aphi_text_canvas_put(&d->line, x, crosses ? glyph(d, 0x253c, '+') : line, ink);
+        aphi_text_line_put(&d->line, x, crosses ? glyph(d, 0x253c, '+') : line, ink);
     }
-    aphi_text_canvas_put(&d->line, a, a < b ? glyph(d, 0x251c, '+') : glyph(d, 0x2524, '+'), ink);
-    aphi_text_canvas_put(&d->line, a < b ? b - 1 : b + 1, a < b ? glyph(d, 0x25b6, '>') : glyph(d, 0x25c0, '<'), ink);
+    aphi_text_line_put(&d->line, a, a < b ? glyph(d, 0x251c, '+') : glyph(d, 0x2524, '+'), ink);
+    aphi_text_line_put(&d->line, a < b ? b - 1 : b + 1, a < b ? glyph(d, 0x25b6, '>') : glyph(d, 0x25c0, '<'), ink);
 }
 
 static void draw_shape(drawing *d, const aphi_swimlanes_row *row, aphi_ink ink)
@@ -192,7 +192,7 @@ static void draw_shape(drawing *d, const aphi_swimlanes_row *row, aphi_ink ink)
     else if (e->kind == APHI_ALTS_RECEIVE && e->partner < d->s->count)
         draw_arrow(d, d->s->events[e->partner].lane, e->lane, true, ink);
     else
-        aphi_text_canvas_put(&d->line, lane_column(d, e->lane),
+        aphi_text_line_put(&d->line, lane_column(d, e->lane),
                        e->kind == APHI_ALTS_LOCAL ? glyph(d, 0x25cb, 'o') : glyph(d, 0x25cf, '*'), ink);
 }
 
@@ -236,16 +236,16 @@ static void draw_row(drawing *d, size_t i)
     draw_lanes(d, i);
     draw_shape(d, row, ink);
     if (row->mark == APHI_SWIMLANES_CHANGED)
-        aphi_text_canvas_put(&d->line, 0, glyph(d, 0x2260, '~'), ink);
+        aphi_text_line_put(&d->line, 0, glyph(d, 0x2260, '~'), ink);
     if (row->mark == APHI_SWIMLANES_WRONG)
-        aphi_text_canvas_put(&d->line, 0, glyph(d, 0x2717, 'X'), ink);
+        aphi_text_line_put(&d->line, 0, glyph(d, 0x2717, 'X'), ink);
     aphi_buffer_format(&number, "%zu", i + 1);
-    aphi_text_canvas_bytes(&d->line, d->gutter - number.n, number.data, number.n, APHI_INK_DIM);
+    aphi_text_line_bytes(&d->line, d->gutter - number.n, number.data, number.n, APHI_INK_DIM);
     put_row_text(d, row, &words);
     for (const char *at = aphi_buffer_text(&words);;) {
         size_t n = aphi_utf8_wrap(at, strlen(at), room);
-        aphi_text_canvas_bytes(&d->line, d->text, at, n, ink);
-        aphi_text_canvas_flush(&d->line, d->out, d->t);
+        aphi_text_line_bytes(&d->line, d->text, at, n, ink);
+        aphi_text_line_flush(&d->line, d->out, d->t);
         at += n + strspn(at + n, " ");
         if (!*at)
             break;
@@ -261,10 +261,10 @@ static void draw_names(drawing *d)
         aphi_buffer name = {0};
         put_clean(d, d->s->lanes[lane], d->step - 1, &name);
         size_t x = lane_column(d, lane) - aphi_utf8_columns(aphi_buffer_text(&name)) / 2;
-        aphi_text_canvas_text(&d->line, x, name.data, APHI_INK_BOLD);
+        aphi_text_line_text(&d->line, x, name.data, APHI_INK_BOLD);
         aphi_buffer_free(&name);
     }
-    aphi_text_canvas_flush(&d->line, d->out, d->t);
+    aphi_text_line_flush(&d->line, d->out, d->t);
 }
 
 static void lay_out(drawing *d)
@@ -299,6 +299,6 @@ void aphi_swimlanes_draw(aphi_buffer *out, const aphi_swimlanes *s, const aphi_t
             aphi_terminal_line(out, t, APHI_INK_NONE, "  ", s->ends[lane]);
     if (s->remark)
         aphi_terminal_line(out, t, APHI_INK_DIM, "  ", s->remark);
-    aphi_text_canvas_deinit(&d.line);
+    aphi_text_line_deinit(&d.line);
     aphi_swimlanes_rows_free(&d.r);
 }

@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "codec/codec_internal.h"
 #include "solve/bindings.h"
-#include "tree/guard.h"
+#include "tree/step_guard.h"
 #include "tree/step.h"
 
 #include <stdio.h>

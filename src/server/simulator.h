@@ -7,7 +7,7 @@
 #include <antiphon/model.h>
 
 #include "base/buffer.h"
-#include "base/choice.h"
+#include "base/random_choice.h"
 
 /* The result of a request. */
 typedef enum aphi_simulated {
@@ -50,7 +50,7 @@ typedef struct aphi_simulator {
 } aphi_simulator;
 
 /* Draws the unknowns of the initial state. The model must outlive the simulator, which adds itself as a root. Steps are
- * guarded (tree/guard.h) until it is closed. */
+ * guarded (tree/step_guard.h) until it is closed. */
 void aphi_simulator_open(aphi_simulator *s, const aph_model *model, const char *here, uint64_t seed);
 void aphi_simulator_close(aphi_simulator *s);
 /* Runs to the first receive; `sent` has the messages sent before. Returns TAKEN or FAULT. */

@@ -11,7 +11,7 @@
  * Cost:       linear in the literals for each round of elimination; there are few rounds unless domains are tight. */
 #include "solve/constraint_graph.h"
 
-#include "base/choice.h"
+#include "base/random_choice.h"
 #include "base/memory.h"
 #include "solve/term.h"
 

@@ -8,7 +8,7 @@
  * Invariants: every returned store is satisfiable.
  * Cost:       linear in the literals of the store, without allocation for up to 48 of them; solving is quadratic in the
  *             largest connected component.
- * Read next:  literals.c, constraint_graph.c, normalize.c */
+ * Read next:  literals.c, constraint_graph.c, store_normalize.c */
 #include "solve/store.h"
 
 #include "base/memory.h"

@@ -6,7 +6,7 @@
  *             tester can start it. A failure is shrunk.
  * Invariants: the trace on disk is that of the run in the result: a run that may be discarded has its trace in another
  *             file.
- * Read next:  campaign_internal.h, campaign_generate.c, campaign_shrink.c, campaign_doubt.c */
+ * Read next:  campaign_internal.h, campaign_generate.c, campaign_shrink.c, campaign_confirm.c */
 #include "tester/campaign_internal.h"
 
 #include "base/clock.h"

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "generate/generator.h"
-#include "tree/guard.h"
+#include "tree/step_guard.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -54,7 +54,7 @@ static aphi_script reorder(void *context, unsigned n)
     aphi_campaign_state *c = context;
     size_t count;
     const aphi_run_event *events = aphi_run_events(c->result.run, &count);
-    return aphi_reorder(aphi_run_script(c->result.run), events, count, n ? &c->choice : NULL);
+    return aphi_processing_orders(aphi_run_script(c->result.run), events, count, n ? &c->choice : NULL);
 }
 
 static void forward_step(void *context, const char *what, const aphi_script *best)

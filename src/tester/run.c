@@ -4,7 +4,7 @@
  *
  * Idea:       a loop: perform the actions that are due, write the trace, wait for the network, judge, check for silence
  *             and limits.
- * Read next:  run_internal.h, run_send.c, run_receive.c, run_judge.c, run_stop.c; live_feed.h, net.h, generator.h */
+ * Read next:  run_internal.h, run_send.c, run_receive.c, run_judge.c, run_stop.c; oracle_feed.h, net.h, generator.h */
 #include "tester/run_internal.h"
 
 #include "base/clock.h"
@@ -68,7 +68,7 @@ static int64_t time_to_wait(const aphi_run_state *r)
     const aphi_sending *s = &r->sending;
     if (r->calls.held_count)
         return HOLD_NS;
-    if (r->judging.feed && aphi_live_feed_is_ready(r->judging.feed, r->now))
+    if (r->judging.feed && aphi_oracle_feed_is_ready(r->judging.feed, r->now))
         return 0;
     if (s->has_next && s->next.wait == APHI_WAIT_PAUSE) {
         int64_t left = s->next.waits_for * 1000 - (r->now - s->acted_at);

@@ -4,10 +4,10 @@
 #ifndef APHI_TESTER_RUN_INTERNAL_H
 #define APHI_TESTER_RUN_INTERNAL_H
 
-#include "base/choice.h"
+#include "base/random_choice.h"
 #include "generate/generator.h"
 #include "script/expression.h"
-#include "tester/live_feed.h"
+#include "tester/oracle_feed.h"
 #include "tester/net.h"
 #include "tester/outstanding.h"
 #include "tester/run.h"
@@ -62,7 +62,7 @@ typedef struct aphi_held_call {
     aph_value response;
 } aphi_held_call;
 
-/* run_calls.c */
+/* run_upstream.c */
 typedef struct aphi_calls {
     uint64_t count;
     int64_t current;            /* number of the latest call in the trace, if each call is a connection there */
@@ -73,7 +73,7 @@ typedef struct aphi_calls {
 
 /* run_judge.c */
 typedef struct aphi_judging {
-    aphi_live_feed *feed;       /* NULL: nothing is judged */
+    aphi_oracle_feed *feed;       /* NULL: nothing is judged */
     int64_t judged_at;
     uint64_t drained;           /* number of events when a lossy network was last judged idle */
     int64_t count_due;          /* time of the next count of: */
@@ -143,7 +143,7 @@ aph_value aphi_run_oldest_request(void *context, int64_t connection);
 /* Closes a connection of the tester. Its outstanding requests are lost. */
 void aphi_run_close_connection(aphi_run_state *r, int64_t connection);
 
-/* ---- run_calls.c ------------------------------------------------------------------------------------------------- */
+/* ---- run_upstream.c ------------------------------------------------------------------------------------------------- */
 
 void aphi_run_open_calls(aphi_run_state *r);
 /* The number of a connection that the subject opened, in the trace. */

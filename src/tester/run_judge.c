@@ -24,18 +24,18 @@ bool aphi_run_open_oracle(aphi_run_state *r, const char *environment)
     aph_oracle_options options = {.environment = environment, .memory = o->memory,
                                   .whole = o->script || (o->depth > 1 && !o->apart)};
     bool paired = r->mode.paired && r->model->rpc;
-    r->judging.feed = aphi_live_feed_open(r->model, &options, paired, error, sizeof error);
+    r->judging.feed = aphi_oracle_feed_open(r->model, &options, paired, error, sizeof error);
     if (!r->judging.feed) {
         aphi_run_end(r, APHI_RUN_TROUBLE, "%s", error);
         return false;
     }
-    aphi_partitions_count_branches(aphi_live_feed_partitions(r->judging.feed));
+    aphi_partitions_count_branches(aphi_oracle_feed_partitions(r->judging.feed));
     return true;
 }
 
 void aphi_run_close_oracle(aphi_run_state *r)
 {
-    aphi_live_feed_close(r->judging.feed);
+    aphi_oracle_feed_close(r->judging.feed);
     r->judging.feed = NULL;
 }
 
@@ -54,12 +54,12 @@ static void end_undecided(aphi_run_state *r, aph_limit limit)
 
 static void end_by_verdict(aphi_run_state *r, aph_verdict verdict)
 {
-    const aphi_partition *partition = aphi_partitions_rejecting(aphi_live_feed_partitions(r->judging.feed));
+    const aphi_partition *partition = aphi_partitions_rejecting(aphi_oracle_feed_partitions(r->judging.feed));
     const char *message = "";
     aph_fault fault = partition && partition->oracle ? aph_oracle_fault(partition->oracle, &message) : APH_FAULT_NONE;
     aph_limit limit = partition && partition->oracle ? aph_oracle_limit(partition->oracle) : APH_LIMIT_NONE;
     int64_t connection;
-    r->judging.rejected_event = 1 + aphi_run_log_find(&r->log, aphi_live_feed_last(r->judging.feed), &connection);
+    r->judging.rejected_event = 1 + aphi_run_log_find(&r->log, aphi_oracle_feed_last(r->judging.feed), &connection);
     if (fault == APH_FAULT_ANSWER)
         aphi_run_end(r, APHI_RUN_FAIL, "connection %lld: response without a request", (long long)connection);
     else if (fault)
@@ -81,7 +81,7 @@ static void accept_verdict(aphi_run_state *r, aph_verdict verdict)
 void aphi_run_judge_all(aphi_run_state *r)
 {
     if (r->judging.feed && !r->ending.ended)
-        accept_verdict(r, aphi_live_feed_advance_all(r->judging.feed, r->now));
+        accept_verdict(r, aphi_oracle_feed_advance_all(r->judging.feed, r->now));
 }
 
 void aphi_run_judge_some(aphi_run_state *r, bool nothing_arrives)
@@ -90,10 +90,10 @@ void aphi_run_judge_some(aphi_run_state *r, bool nothing_arrives)
     if (!j->feed)
         return;
     int64_t part = (r->now - r->began) / 8, every = part < JUDGE_EVERY_NS ? part : JUDGE_EVERY_NS;
-    bool is_due = r->options->script || r->now - j->judged_at >= every || aphi_live_feed_waiting(j->feed) >= BATCH_MAX;
+    bool is_due = r->options->script || r->now - j->judged_at >= every || aphi_oracle_feed_waiting(j->feed) >= BATCH_MAX;
     if ((is_due || nothing_arrives) && !r->ending.ended)
-        accept_verdict(r, aphi_live_feed_advance(j->feed, r->now, is_due ? UINT64_MAX : BATCH_IDLE));
-    if (is_due || !aphi_live_feed_is_ready(j->feed, r->now))
+        accept_verdict(r, aphi_oracle_feed_advance(j->feed, r->now, is_due ? UINT64_MAX : BATCH_IDLE));
+    if (is_due || !aphi_oracle_feed_is_ready(j->feed, r->now))
         j->judged_at = r->now;
 }
 
@@ -104,14 +104,14 @@ bool aphi_run_judge_drained(aphi_run_state *r)
         return false;
     aphi_run_judge_all(r);
     j->drained = aphi_run_log_count(&r->log);
-    if (j->feed && !r->ending.ended && aphi_live_feed_quiet(j->feed, r->now) != APH_PASS)
+    if (j->feed && !r->ending.ended && aphi_oracle_feed_quiet(j->feed, r->now) != APH_PASS)
         end_by_verdict(r, APH_UNKNOWN);
     return true;
 }
 
 bool aphi_run_judge_complete(aphi_run_state *r)
 {
-    aph_verdict verdict = aphi_live_feed_quiet(r->judging.feed, r->now);
+    aph_verdict verdict = aphi_oracle_feed_quiet(r->judging.feed, r->now);
     if (verdict == APH_UNKNOWN)
         end_by_verdict(r, verdict);
     return verdict != APH_FAIL;
@@ -122,7 +122,7 @@ bool aphi_run_judge_complete(aphi_run_state *r)
 static void count_branches(aphi_judging *j)
 {
     aph_value name, count;
-    j->branches = aphi_partitions_branches(aphi_live_feed_partitions(j->feed));
+    j->branches = aphi_partitions_branches(aphi_oracle_feed_partitions(j->feed));
     j->branch_count = j->branches_reached = 0;
     for (size_t i = 0; aph_pair_at(j->branches, i, &name, &count); i++) {
         j->branch_count++;
@@ -134,7 +134,7 @@ static void count_branches(aphi_judging *j)
 static void count_explanations(aphi_judging *j)
 {
     size_t n;
-    const aphi_partition *partitions = aphi_partitions_all(aphi_live_feed_partitions(j->feed), &n);
+    const aphi_partition *partitions = aphi_partitions_all(aphi_oracle_feed_partitions(j->feed), &n);
     j->explanations = 1;
     for (size_t i = 0; i < n; i++)
         if (partitions[i].oracle)
@@ -154,7 +154,7 @@ void aphi_run_count_coverage(aphi_run_state *r)
 
 aph_value aphi_run_explained_state(const aphi_run_state *r, size_t *n)
 {
-    const aphi_partition *partitions = aphi_partitions_all(aphi_live_feed_partitions(r->judging.feed), n);
+    const aphi_partition *partitions = aphi_partitions_all(aphi_oracle_feed_partitions(r->judging.feed), n);
     aph_value merged = APH_NIL;
     for (size_t i = 0; i < *n; i++) {
         aph_value state = partitions[i].oracle ? partitions[i].oracle->core.state : partitions[i].core.state, key, item;

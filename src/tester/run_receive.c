@@ -22,8 +22,8 @@ static void receive_response(aphi_run_state *r, const aphi_arrival *a)
     aphi_run_log_response(&r->log, is_response ? request.kind : UINT32_MAX);
     if (label)
         aphi_labelled_add(r->labelled, label, a->message);
-    aphi_live_feed *feed = r->judging.feed;
-    uint64_t number = feed ? aphi_live_feed_received(feed, name, a->message, request.number) : 0;
+    aphi_oracle_feed *feed = r->judging.feed;
+    uint64_t number = feed ? aphi_oracle_feed_received(feed, name, a->message, request.number) : 0;
     aphi_run_note(r, APHI_RUN_EVENT_RECEIVED, a->connection, label, a->message, number);
     if (a->last)
         aphi_run_close_connection(r, a->connection);
@@ -35,10 +35,10 @@ static void receive_response(aphi_run_state *r, const aphi_arrival *a)
 static void lose_requests(aphi_run_state *r, int64_t connection)
 {
     aphi_outstanding_request request;
-    aphi_live_feed *feed = r->judging.feed;
+    aphi_oracle_feed *feed = r->judging.feed;
     while (aphi_outstanding_pop(&r->outstanding, connection, false, &request)) {
         int64_t name = aphi_outstanding_name(&r->outstanding, connection);
-        uint64_t number = feed ? aphi_live_feed_lost(feed, name, request.number) : 0;
+        uint64_t number = feed ? aphi_oracle_feed_lost(feed, name, request.number) : 0;
         aphi_run_note(r, APHI_RUN_EVENT_LOST, connection, request.label + 1, APH_NIL, number);
     }
     aphi_outstanding_retire(&r->outstanding, connection);

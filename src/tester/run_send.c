@@ -203,7 +203,7 @@ static bool is_known_request(aphi_run_state *r, const aphi_action *a, int64_t na
 {
     const char *why;
     if (!r->options->script || !r->judging.feed ||
-        aphi_live_feed_knows(r->judging.feed, name, message, r->now, &why))
+        aphi_oracle_feed_knows(r->judging.feed, name, message, r->now, &why))
         return true;
     aphi_run_end_fault(r, APH_FAULT_REQUEST, "request %lld: %s", (long long)a->label, why);
     return false;
@@ -228,7 +228,7 @@ static void send_message(aphi_run_state *r, const aphi_action *a)
     if (!r->mode.paired)
         aphi_silence_restart(&r->silence);
     aphi_labelled_add(r->labelled, a->label, message);
-    uint64_t number = r->judging.feed ? aphi_live_feed_sent(r->judging.feed, name, message, r->now) : 0;
+    uint64_t number = r->judging.feed ? aphi_oracle_feed_sent(r->judging.feed, name, message, r->now) : 0;
     aphi_outstanding_push(&r->outstanding, a->connection,
                           &(aphi_outstanding_request){.label = a->label, .number = number, .sent_at = r->now,
                                                       .kind = kind, .message = message,

@@ -3,7 +3,7 @@
  * run_stop.c - the end of a run: completion, exit of the subject, or its silence.
  *
  * Silence:    while the subject does not accept a connection, the kernel retries after one second and after three, so
- *             a subject that is slow to accept gets four seconds. Silence is doubtful: see campaign_doubt.c. */
+ *             a subject that is slow to accept gets four seconds. Silence is doubtful: see campaign_confirm.c. */
 #include "tester/run_internal.h"
 
 #include "base/clock.h"

@@ -7,7 +7,7 @@
 #ifndef APHI_THREADS_CONTROL_H
 #define APHI_THREADS_CONTROL_H
 
-#include "group.h"
+#include "threads_internal.h"
 
 typedef enum aphi_op { APHI_SEND, APHI_RECEIVE, APHI_LOCAL } aphi_op;
 

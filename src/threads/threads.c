@@ -10,7 +10,7 @@
  *             the middle of a ring moves those before it.
  * Read next:  control.c, the same operations in controlled runs. */
 #include "control.h"
-#include "group.h"
+#include "threads_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>

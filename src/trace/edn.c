@@ -4,7 +4,7 @@
  *
  * Idea:       one grammar for both: without e, no value is built. The map of an operation is first skipped, which finds
  *             its members, and then only the members in use are converted.
- * Invariants: the text ends with a NUL (source.h), which counts as a delimiter, so every loop stops there.
+ * Invariants: the text ends with a NUL (byte_source.h), which counts as a delimiter, so every loop stops there.
  * Cost:       one pass; items are kept on one reused stack; the C stack is bounded by DEPTH_MAX.
  */
 #include "trace/edn.h"

@@ -10,7 +10,7 @@
 #define APHI_TRACE_EDN_H
 
 #include "base/buffer.h"
-#include "trace/source.h"
+#include "trace/byte_source.h"
 
 /* Storage for building values, reused for each form. Initially all zero. */
 typedef struct aphi_edn {

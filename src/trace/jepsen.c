@@ -288,7 +288,7 @@ static int read_form(aphi_trace *t, aphi_observation *o, int (*read)(aphi_trace 
         }
         if (status < 0)
             return aphi_trace_fail_cursor(t, &c);
-        aphi_source_advance(&t->source, c.at);
+        aphi_byte_source_advance(&t->source, c.at);
         if (status != 2)
             return status;
     }
@@ -302,7 +302,7 @@ static int read_map(aphi_trace *t, aphi_cursor *c, bool json, aphi_observation *
     if (!(json ? aphi_json_members : aphi_edn_members)(c, keys, op.member, KEYS))
         return -1;
     op.all = (aphi_slice){from, (size_t)(c->at - from)};
-    aphi_source_advance(&t->source, from);
+    aphi_byte_source_advance(&t->source, from);
     o->line = t->source.line;
     return read_operation(t, &op, o);
 }
@@ -464,6 +464,6 @@ int aphi_read_log(aphi_trace *t, aphi_observation *o)
     if (status <= 0)
         return status;
     status = read_log(t, &c, complete_line, o);
-    aphi_source_line_done(&t->source, c.end);
+    aphi_byte_source_line_done(&t->source, c.end);
     return status;
 }

@@ -2,7 +2,7 @@
  *
  * json_scan.c - a strict JSON scanner; see json_scan.h.
  *
- * Invariant: the text ends with a NUL (source.h), so a loop that stops at any unexpected byte stops at the end.
+ * Invariant: the text ends with a NUL (byte_source.h), so a loop that stops at any unexpected byte stops at the end.
  * Cost:      one pass; the stack grows with nesting, which DEPTH_MAX bounds.
  */
 #include "trace/json_scan.h"

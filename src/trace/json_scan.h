@@ -8,7 +8,7 @@
 #ifndef APHI_TRACE_JSON_SCAN_H
 #define APHI_TRACE_JSON_SCAN_H
 
-#include "trace/source.h"
+#include "trace/byte_source.h"
 
 void aphi_json_blank(aphi_cursor *c);
 /* Moves past one value. With `integers`, a number that is not a 64-bit integer is an error with its own fault. */

@@ -146,7 +146,7 @@ int aphi_read_jsonl(aphi_trace *t, aphi_observation *o)
         if (status <= 0)
             return status;
         status = read_line(t, &c, complete, o);
-        aphi_source_line_done(&t->source, c.end);
+        aphi_byte_source_line_done(&t->source, c.end);
         if (status != 2)
             return status;
     }

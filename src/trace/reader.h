@@ -9,14 +9,14 @@
 
 #include "trace/edn.h"
 #include "trace/open_requests.h"
-#include "trace/source.h"
+#include "trace/byte_source.h"
 
 /* Returns 1 with an observation, 0 at the end, -1 on an error. */
 typedef int aphi_reader(aphi_trace *t, aphi_observation *o);
 
 struct aphi_trace {
     char *file;
-    aphi_source source;
+    aphi_byte_source source;
     aphi_trace_error error;
     aph_trace_format format;
     const aph_model *model;
@@ -39,14 +39,14 @@ int aphi_trace_fail(aphi_trace *t, aphi_trace_fault fault, const char *where, co
 /* The same with the error of a parser. */
 int aphi_trace_fail_cursor(aphi_trace *t, const aphi_cursor *c);
 /* The same for a failed source. */
-int aphi_trace_fail_source(aphi_trace *t, aphi_source_status status);
+int aphi_trace_fail_source(aphi_trace *t, aphi_byte_source_status status);
 /* After a cursor starved: returns 1 if the window is wider or complete, and the form is to be parsed again; -1 on an
  * error. */
 int aphi_trace_widen(aphi_trace *t);
 aphi_cursor aphi_trace_cursor(const aphi_trace *t);
 
 /* Returns 1 with a cursor over the next line that is not blank, 0 at the end, -1 on an error. Afterwards, call
- * aphi_source_line_done with the cursor's end. */
+ * aphi_byte_source_line_done with the cursor's end. */
 int aphi_trace_line(aphi_trace *t, aphi_cursor *c, bool *complete);
 
 #endif

@@ -56,7 +56,7 @@ int aphi_trace_fail(aphi_trace *t, aphi_trace_fault fault, const char *where, co
         return -1;
     t->error.fault = fault;
     if (where)
-        aphi_source_place(&t->source, where, &t->error.line, &t->error.column);
+        aphi_byte_source_place(&t->source, where, &t->error.line, &t->error.column);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(t->error.message, sizeof t->error.message, format, arguments);
@@ -69,7 +69,7 @@ int aphi_trace_fail_cursor(aphi_trace *t, const aphi_cursor *c)
     return aphi_trace_fail(t, c->fault, c->where, "%s", c->message);
 }
 
-int aphi_trace_fail_source(aphi_trace *t, aphi_source_status status)
+int aphi_trace_fail_source(aphi_trace *t, aphi_byte_source_status status)
 {
     if (status == APHI_SOURCE_LONG)
         return aphi_trace_fail(t, APHI_TRACE_LONG, t->source.at,
@@ -87,7 +87,7 @@ aphi_cursor aphi_trace_cursor(const aphi_trace *t)
 
 int aphi_trace_widen(aphi_trace *t)
 {
-    aphi_source_status status = aphi_source_widen(&t->source);
+    aphi_byte_source_status status = aphi_byte_source_widen(&t->source);
     if (status == APHI_SOURCE_MORE || status == APHI_SOURCE_END)
         return 1;
     return aphi_trace_fail_source(t, status);
@@ -97,7 +97,7 @@ int aphi_trace_line(aphi_trace *t, aphi_cursor *c, bool *complete)
 {
     for (;;) {
         char *end;
-        aphi_source_status status = aphi_source_line(&t->source, &end, complete);
+        aphi_byte_source_status status = aphi_byte_source_line(&t->source, &end, complete);
         if (status == APHI_SOURCE_END)
             return 0;
         if (status != APHI_SOURCE_MORE)
@@ -106,7 +106,7 @@ int aphi_trace_line(aphi_trace *t, aphi_cursor *c, bool *complete)
         aphi_json_blank(c);
         if (c->at < end)
             return 1;
-        aphi_source_line_done(&t->source, end);
+        aphi_byte_source_line_done(&t->source, end);
     }
 }
 
@@ -211,7 +211,7 @@ static int skip_byte_order_mark(aphi_trace *t)
         if (aphi_trace_widen(t) < 0)
             return -1;
     if (t->source.end - t->source.at >= 3 && memcmp(t->source.at, "\xef\xbb\xbf", 3) == 0) {
-        aphi_source_advance(&t->source, t->source.at + 3);
+        aphi_byte_source_advance(&t->source, t->source.at + 3);
         t->source.column = 1;
     }
     return 1;
@@ -245,7 +245,7 @@ static aphi_trace *make_trace(const char *file, int fd, const void *bytes, size_
     t->error.file = t->file = aphi_copy(file, strlen(file) + 1);
     t->format = o.format;
     t->model = o.model;
-    aphi_source_init(&t->source, fd, bytes, n, o.buffer, o.form_max);
+    aphi_byte_source_init(&t->source, fd, bytes, n, o.buffer, o.form_max);
     aph_root_add(mark_trace, t);
     return t;
 }
@@ -272,7 +272,7 @@ void aphi_trace_close(aphi_trace *t)
     if (!t)
         return;
     aph_root_remove(mark_trace, t);
-    aphi_source_deinit(&t->source);
+    aphi_byte_source_deinit(&t->source);
     aphi_open_requests_deinit(&t->open_requests);
     aphi_edn_deinit(&t->edn);
     free(t->file);

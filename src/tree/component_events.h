@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * component_events.h - the names of the events of a component (component.c). */
+ * component_events.h - the names of the events of a component (component_events.c). */
 #ifndef APHI_TREE_COMPONENT_EVENTS_H
 #define APHI_TREE_COMPONENT_EVENTS_H
 

@@ -12,7 +12,7 @@
 #include "tree/step.h"
 
 #include "base/compiler.h"
-#include "tree/guard.h"
+#include "tree/step_guard.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

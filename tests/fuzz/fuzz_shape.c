@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include "base/memory.h"
 #include "generate/generator_api.h"
-#include "generate/shape.h"
+#include "generate/request_shape.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

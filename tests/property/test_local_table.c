@@ -2,8 +2,8 @@
  *
  * test_local_table.c - known numbers of local sequences of the built-in programs. */
 #include "models/programs.h"
-#include "local/local_search.h"
-#include "alts/unfold.h"
+#include "local/sequence_search.h"
+#include "alts/component_alts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,17 +17,17 @@ static void open_program(aphi_alts *a, const char *name)
     char why[300] = "";
     aph_program *program = aph_program_named(name);
     assert_non_null(program);
-    if (!aphi_unfold(program, a, why, sizeof why))
+    if (!aphi_component_alts(program, a, why, sizeof why))
         fail_msg("%s: %s", name, why);
     aph_program_free(program);
 }
 
 static uint64_t count_sequences(const aphi_alts *a, size_t component, bool races)
 {
-    aphi_local_search *l = aphi_local_search_open(a, component, (aphi_local_search_options){.races = races});
-    assert_int_equal(aphi_local_search_outcome(l), APHI_LOCAL_SEARCH_DONE);
-    uint64_t n = aphi_local_search_count(l);
-    aphi_local_search_close(l);
+    aphi_sequence_search *l = aphi_sequence_search_open(a, component, (aphi_sequence_search_options){.races = races});
+    assert_int_equal(aphi_sequence_search_outcome(l), APHI_SEQUENCE_SEARCH_DONE);
+    uint64_t n = aphi_sequence_search_count(l);
+    aphi_sequence_search_close(l);
     return n;
 }
 
@@ -89,10 +89,10 @@ static void limit_is_reported(void **state)
     (void)state;
     aphi_alts a;
     open_program(&a, "dme-3");
-    aphi_local_search *l = aphi_local_search_open(&a, 0, (aphi_local_search_options){.states_max = 10});
-    assert_int_equal(aphi_local_search_outcome(l), APHI_LOCAL_SEARCH_TOO_LARGE);
-    assert_int_equal(aphi_local_search_count(l), 0);
-    aphi_local_search_close(l);
+    aphi_sequence_search *l = aphi_sequence_search_open(&a, 0, (aphi_sequence_search_options){.states_max = 10});
+    assert_int_equal(aphi_sequence_search_outcome(l), APHI_SEQUENCE_SEARCH_TOO_LARGE);
+    assert_int_equal(aphi_sequence_search_count(l), 0);
+    aphi_sequence_search_close(l);
     aphi_alts_free(&a);
 }
 

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 #include <stdlib.h>
-#include "base/choice.h"
+#include "base/random_choice.h"
 #include "script/expression.h"
 
 enum { REQUESTS = 500, CONNECTIONS = 10, KEYS = 24, K_MAX = 6, REPETITIONS = 100 };

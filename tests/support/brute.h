@@ -9,7 +9,7 @@
 
 #include <antiphon/value.h>
 
-#include "base/choice.h"
+#include "base/random_choice.h"
 
 #include <assert.h>
 

@@ -9,7 +9,7 @@
 
 #include <antiphon/model.h>
 
-#include "base/choice.h"
+#include "base/random_choice.h"
 
 enum { HISTORY_CONNECTIONS = 8 }; /* connections are numbered 1 to 7 */
 

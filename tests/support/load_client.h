@@ -6,7 +6,7 @@
 
 #include <antiphon/model.h>
 
-#include "base/choice.h"
+#include "base/random_choice.h"
 
 #include <netinet/in.h>
 #include <stdio.h>

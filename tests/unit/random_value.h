@@ -6,7 +6,7 @@
 
 #include <antiphon/value.h>
 
-#include "base/choice.h"
+#include "base/random_choice.h"
 
 static inline aph_value random_int(aphi_choice *c)
 {

@@ -4,7 +4,7 @@
 #include "alts/alts.h"
 
 #include "models/programs.h"
-#include "alts/unfold.h"
+#include "alts/component_alts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ static void round_trip(const char *name)
     size_t n, m;
     aph_program *p = aph_program_named(name);
     assert_non_null(p);
-    assert_true(aphi_unfold(p, &a, why, sizeof why));
+    assert_true(aphi_component_alts(p, &a, why, sizeof why));
     char *text = write_to_string(&a, &n);
     assert_true(aphi_alts_read(name, text, n, &again, why, sizeof why));
     char *twice = write_to_string(&again, &m);

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "models/programs.h"
 #include "explore/distributed.h"
-#include "alts/unfold.h"
+#include "alts/component_alts.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -141,7 +141,7 @@ static void open_group(process_group *g, const char *name, int size)
     char why[300] = "";
     memset(g, 0, sizeof *g);
     aph_program *program = aph_program_named(name);
-    assert_true(aphi_unfold(program, &g->alts, why, sizeof why));
+    assert_true(aphi_component_alts(program, &g->alts, why, sizeof why));
     aph_program_free(program);
     assert_true(aphi_compiled_model_build(&g->model, &g->alts, why, sizeof why));
     g->size = size;

@@ -3,7 +3,7 @@
  * test_http_dates.c - HTTP dates: strict parsing of three forms, printing, years of two digits. */
 #include "models/http/dates.h"
 
-#include "base/choice.h"
+#include "base/random_choice.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

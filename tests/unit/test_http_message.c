@@ -4,7 +4,7 @@
  * printing. */
 #include "models/http/http-message.h"
 
-#include "base/choice.h"
+#include "base/random_choice.h"
 #include "base/clock.h"
 #include "codec/codec_internal.h"
 #include "models/http/framing.h"

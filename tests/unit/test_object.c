@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/choice.h"
+#include "base/random_choice.h"
 #include "value/heap.h"
 
 enum { KEYS = 40 };

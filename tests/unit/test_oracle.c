@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include "base/choice.h"
+#include "base/random_choice.h"
 #include "base/clock.h"
 #include "models/models.h"
 #include "small_history.h"

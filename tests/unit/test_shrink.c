@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <time.h>
-#include "base/choice.h"
+#include "base/random_choice.h"
 #include "script/expression.h"
 #include "shrink/shrink_internal.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 #include <stdlib.h>
-#include "base/choice.h"
+#include "base/random_choice.h"
 
 static aph_value read_json(const char *text)
 {

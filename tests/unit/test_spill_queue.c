@@ -5,7 +5,7 @@
 #include "models/programs.h"
 #include "explore/spill_queue.h"
 #include "explore/parallel.h"
-#include "alts/unfold.h"
+#include "alts/component_alts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -107,7 +107,7 @@ static void compile_program(const char *name, aphi_alts *a, aphi_compiled_model 
     char why[300];
     aph_program *program = aph_program_named(name);
     assert_non_null(program);
-    assert_true(aphi_unfold(program, a, why, sizeof why));
+    assert_true(aphi_component_alts(program, a, why, sizeof why));
     aph_program_free(program);
     assert_true(aphi_compiled_model_build(p, a, why, sizeof why));
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "base/choice.h"
+#include "base/random_choice.h"
 #include "models/models.h"
 #include "tree/step.h"
 

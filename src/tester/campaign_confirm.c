@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * campaign_confirm.c - failures that may be chance: silence and dropped connections. */
+#include "tester/campaign_internal.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+typedef enum recurrence {
+    REPRODUCED,
+    NOT_REPRODUCED,
+    ENDED,        /* there was a silence again, but it ended */
+    INCONCLUSIVE, /* the run was not possible, or its time was up */
+} recurrence;
+
+/* Runs the script of the failure again. The run is not kept. */
+static recurrence repeat_failure(aphi_campaign_state *c)
+{
+    aphi_campaign before = c->result;
+    aphi_run_options how = aphi_campaign_script_options(c, aphi_run_script(before.run));
+    how.progress = NULL;
+    aphi_campaign_raise_patience(c, &how, before.outcome);
+    int64_t least = aphi_clock_ns() + APHI_CONFIRM_PATIENCES * (how.patience_ns ? how.patience_ns : APHI_PATIENCE);
+    how.until_ns = least > c->until ? least : c->until;
+    aphi_run *run = aphi_campaign_run(c, &how, false);
+    bool starved = before.outcome == APHI_RUN_STARVED;
+    bool failed = !run || run->outcome == APHI_RUN_TROUBLE ||
+                  (run->outcome == APHI_RUN_UNKNOWN && aphi_clock_ns() >= how.until_ns);
+    recurrence found = failed                                        ? INCONCLUSIVE
+                       : run->outcome == before.outcome              ? REPRODUCED
+                       : starved && run->silence_ns >= APHI_PATIENCE ? ENDED
+                                                                     : NOT_REPRODUCED;
+    aphi_run_free(run);
+    c->result = before;
+    return found;
+}
+
+/* The subject may have been slow once, or a request crossed the close of its connection, which the system then reset:
+ * a failure of this kind that is not reproduced proves nothing. */
+void aphi_campaign_settle_doubt(aphi_campaign_state *c)
+{
+    aphi_campaign *r = &c->result;
+    bool starved = r->outcome == APHI_RUN_STARVED;
+    if (!r->run->doubtful || (!starved && (r->outcome != APHI_RUN_DEAD || r->from_corpus)) || r->shrunk ||
+        r->presumed || !r->run->script_whole || c->options->script)
+        return;
+    uint64_t runs = r->shrink_runs;
+    c->until = aphi_clock_ns() + aphi_campaign_shrink_ns(c);
+    recurrence found = NOT_REPRODUCED;
+    while (runs < APHI_CONFIRM_RUNS && found == NOT_REPRODUCED && !aphi_campaign_is_stopped(c) &&
+           (!runs || aphi_clock_ns() < c->until)) {
+        found = repeat_failure(c);
+        if (found == REPRODUCED)
+            return;
+        runs += found != INCONCLUSIVE;
+    }
+    if (aphi_campaign_is_stopped(c) || !runs) /* the failure remains the result */
+        return;
+    r->outcome = APHI_RUN_UNKNOWN;
+    size_t n = strlen(r->why);
+    snprintf(r->why + n, sizeof r->why - n, starved
+             ? "; not reproduced in %llu more runs of the same script: the subject may be slow; --patience allows more "
+               "time"
+             : "; not reproduced in %llu more runs of the same script: the system resets a connection that is closed "
+               "while a request is in flight", (unsigned long long)runs);
+}
+
+bool aphi_campaign_continue_after_silence(aphi_campaign_state *c)
+{
+    aphi_campaign *r = &c->result;
+    c->until = aphi_campaign_deadline(c);
+    if (r->outcome != APHI_RUN_UNKNOWN || r->run->outcome != APHI_RUN_STARVED || c->options->patience_ns ||
+        c->patience_ns || !aphi_subject_is_ours(c->options->subject) || aphi_campaign_is_over(c))
+        return false;
+    memcpy(c->slow, r->why, sizeof c->slow);
+    c->patience_ns = APHI_PATIENCE_SURE;
+    c->wanted = APHI_RUN_PASS;
+    r->reproduced = r->confirmed = 0;
+    r->shrink_runs = r->shrink_ns = 0;
+    r->actions = 0;
+    return true;
+}
+
+void aphi_campaign_recall_silence(aphi_campaign_state *c)
+{
+    if (!*c->slow || c->result.outcome != APHI_RUN_PASS)
+        return;
+    c->result.outcome = APHI_RUN_UNKNOWN;
+    memcpy(c->result.why, c->slow, sizeof c->slow);
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * oracle_feed.c - observations on their way to the oracle; see oracle_feed.h.
+ *
+ * Idea:       a ring indexed by the number of the observation, so that an end finds its request without a search.
+ * Invariants: the slots [head, tail) are filled; the observations before head were fed.
+ * Cost:       constant for an observation, without the work of the oracle. */
+#include "tester/oracle_feed.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "tree/step_guard.h"
+#include "tree/step.h"
+
+#include <stdlib.h>
+
+enum { SIZE_FIRST = 1024, SIZE_LAST = 65536, CLOCK_EVERY = 16 /* observations */ };
+static const int64_t LATE_NS = 100000000;        /* a request waits here at most this long for its end */
+static const int64_t ORACLE_MAX_NS = 1000000000; /* time limit of the oracle for a few observations */
+
+typedef enum kind { SENT, RECEIVED, LOST } kind;
+
+typedef struct slot {
+    kind kind;
+    bool settled;         /* for a request: its end is known */
+    bool foretold;        /* for an end: its request was fed with it as lookahead */
+    bool alone;
+    aph_future future;
+    int64_t connection;
+    aph_value message, answer;
+    uint64_t order;
+    int64_t at;
+} slot;
+
+struct aphi_oracle_feed {
+    const aph_model *model;
+    aphi_partitions *partitions;
+    size_t memory;
+    bool paired;
+    aph_verdict verdict;
+    int64_t armed_at;
+    slot *slots;
+    uint64_t size, head, tail;
+    uint64_t *newest;     /* by connection: its newest request, plus 1 */
+    size_t newest_capacity;
+};
+
+size_t aphi_oracle_feed_waiting(const aphi_oracle_feed *w) { return (size_t)(w->tail - w->head); }
+uint64_t aphi_oracle_feed_last(const aphi_oracle_feed *w) { return w->head ? w->head - 1 : 0; }
+aphi_partitions *aphi_oracle_feed_partitions(aphi_oracle_feed *w) { return w->partitions; }
+
+static slot *slot_at(const aphi_oracle_feed *w, uint64_t number) { return &w->slots[number & (w->size - 1)]; }
+
+static void mark_slots(void *context)
+{
+    const aphi_oracle_feed *w = context;
+    for (uint64_t i = w->head; i < w->tail; i++) {
+        aph_mark(slot_at(w, i)->message);
+        aph_mark(slot_at(w, i)->answer);
+    }
+}
+
+aphi_oracle_feed *aphi_oracle_feed_open(const aph_model *model, const aph_oracle_options *options, bool paired, char *error,
+                                    size_t error_size)
+{
+    aphi_partitions *partitions = aphi_partitions_open(model, options, error, error_size);
+    if (!partitions)
+        return NULL;
+    aphi_oracle_feed *w = aphi_alloc_zero(sizeof *w);
+    w->model = model;
+    w->partitions = partitions;
+    w->memory = options->memory;
+    w->paired = paired;
+    w->size = SIZE_FIRST;
+    w->slots = aphi_alloc(w->size * sizeof *w->slots);
+    aph_root_add(mark_slots, w);
+    return w;
+}
+
+void aphi_oracle_feed_close(aphi_oracle_feed *w)
+{
+    if (!w)
+        return;
+    aph_root_remove(mark_slots, w);
+    aphi_partitions_close(w->partitions);
+    free(w->slots);
+    free(w->newest);
+    free(w);
+}
+
+/* ---- observations ------------------------------------------------------------------------------------------------ */
+
+static void grow_ring(aphi_oracle_feed *w)
+{
+    slot *slots = aphi_alloc(2 * w->size * sizeof *slots);
+    for (uint64_t i = w->head; i < w->tail; i++)
+        slots[i & (2 * w->size - 1)] = *slot_at(w, i);
+    free(w->slots);
+    w->slots = slots;
+    w->size *= 2;
+}
+
+static uint64_t add_slot(aphi_oracle_feed *w, slot s)
+{
+    if (w->tail - w->head == w->size)
+        grow_ring(w);
+    *slot_at(w, w->tail) = s;
+    return w->tail++;
+}
+
+static uint64_t *newest_of(aphi_oracle_feed *w, int64_t connection)
+{
+    size_t had = w->newest_capacity, need = (size_t)connection + 1;
+    APHI_RESERVE(w->newest, w->newest_capacity, need);
+    for (size_t i = had; i < w->newest_capacity; i++)
+        w->newest[i] = 0;
+    return &w->newest[connection];
+}
+
+uint64_t aphi_oracle_feed_sent(aphi_oracle_feed *w, int64_t connection, aph_value message, int64_t now)
+{
+    uint64_t number = add_slot(w, (slot){.kind = SENT, .settled = !w->paired, .connection = connection,
+                                         .message = message, .future = APH_FUTURE_OPEN, .at = now});
+    if (w->paired)
+        *newest_of(w, connection) = number + 1;
+    return number;
+}
+
+/* Stores the end of a request. Returns false if the request was fed already. */
+static bool settle_request(aphi_oracle_feed *w, uint64_t request, aph_future future, aph_value answer, uint64_t order)
+{
+    if (!w->paired || request == APHI_NO_REQUEST || request < w->head)
+        return false;
+    slot *s = slot_at(w, request);
+    s->settled = true;
+    s->future = future;
+    s->answer = answer;
+    s->order = order;
+    s->alone = *newest_of(w, s->connection) == request + 1;
+    return true;
+}
+
+uint64_t aphi_oracle_feed_received(aphi_oracle_feed *w, int64_t connection, aph_value message, uint64_t request)
+{
+    bool foretold = settle_request(w, request, APH_FUTURE_ANSWER, message, w->tail);
+    return add_slot(w, (slot){.kind = RECEIVED, .settled = true, .foretold = foretold, .connection = connection,
+                              .message = message});
+}
+
+uint64_t aphi_oracle_feed_lost(aphi_oracle_feed *w, int64_t connection, uint64_t request)
+{
+    bool foretold = settle_request(w, request, APH_FUTURE_LOST, APH_NIL, w->tail);
+    return add_slot(w, (slot){.kind = LOST, .settled = true, .foretold = foretold, .connection = connection});
+}
+
+static bool answers_nothing(void *context, const aph_event *event, aph_value *answer)
+{
+    (void)context, (void)event, (void)answer;
+    return false;
+}
+
+bool aphi_oracle_feed_knows(aphi_oracle_feed *w, int64_t connection, aph_value message, int64_t now, const char **why)
+{
+    const aph_model *m = w->model;
+    aph_value state = m->initial ? m->initial(m) : aph_object();
+    aph_request request = {connection, message};
+    bool waiting = true;
+    aphi_guard_arm(m, now + ORACLE_MAX_NS, w->memory);
+    aphi_ending ending = aphi_step_feed(m, &state, &request, &waiting, APH_NIL, answers_nothing, NULL);
+    *why = aphi_step_reason();
+    return ending != APHI_UNKNOWN_REQUEST;
+}
+
+/* ---- feeding the oracle ------------------------------------------------------------------------------------------ */
+
+static aph_verdict feed_slot(aphi_oracle_feed *w, uint64_t number, const slot *s)
+{
+    aph_lookahead known = {.future = s->future, .answer = s->answer, .order = s->order, .alone = s->alone};
+    switch (s->kind) {
+    case SENT: return aphi_partitions_sent(w->partitions, number, s->connection, s->message, &known);
+    case RECEIVED: return aphi_partitions_received(w->partitions, number, s->connection, s->message);
+    case LOST: return aphi_partitions_lost(w->partitions, number, s->connection, s->foretold);
+    }
+    return w->verdict;
+}
+
+/* Restarts the time limit of the oracle; not each time, because this takes a few system calls. */
+static void restart_limit(aphi_oracle_feed *w, int64_t now)
+{
+    if (now - w->armed_at <= ORACLE_MAX_NS / 10)
+        return;
+    w->armed_at = now;
+    aphi_guard_arm(w->model, now + ORACLE_MAX_NS, w->memory);
+}
+
+bool aphi_oracle_feed_is_ready(const aphi_oracle_feed *w, int64_t now)
+{
+    if (w->head == w->tail || w->verdict != APH_PASS)
+        return false;
+    const slot *s = slot_at(w, w->head);
+    return s->settled || now - s->at >= LATE_NS || w->tail - w->head >= SIZE_LAST;
+}
+
+static void feed_next(aphi_oracle_feed *w)
+{
+    slot s = *slot_at(w, w->head);
+    if (w->head % CLOCK_EVERY == 0)
+        restart_limit(w, aphi_clock_ns());
+    /* The slot stays in the ring, and its values reachable, until the oracle returns. */
+    w->verdict = feed_slot(w, w->head, &s);
+    w->head++;
+}
+
+aph_verdict aphi_oracle_feed_advance(aphi_oracle_feed *w, int64_t now, uint64_t most)
+{
+    if (w->head < w->tail)
+        restart_limit(w, now);
+    for (uint64_t i = 0; i < most && aphi_oracle_feed_is_ready(w, now); i++)
+        feed_next(w);
+    return w->verdict;
+}
+
+aph_verdict aphi_oracle_feed_advance_all(aphi_oracle_feed *w, int64_t now)
+{
+    if (w->head < w->tail)
+        restart_limit(w, now);
+    while (w->head < w->tail && w->verdict == APH_PASS)
+        feed_next(w);
+    return w->verdict;
+}
+
+aph_verdict aphi_oracle_feed_quiet(aphi_oracle_feed *w, int64_t now)
+{
+    restart_limit(w, now);
+    return w->verdict == APH_PASS ? aphi_partitions_quiet(w->partitions) : w->verdict;
+}

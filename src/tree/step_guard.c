@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * step_guard.c - deadlines that interrupt a model's loop, and crashes that stay inside the model.
+ *
+ * Idea:       a timer signal, a hundred times per second, sets a flag for the search once the deadline has passed or
+ *             one step has taken too long. If the signal finds the thread in the model's code, it abandons the step by
+ *             a jump. Library code is never interrupted by a jump: the next signal tries again, until it finds the
+ *             model or the search has stopped. A model that is always inside the library is abandoned where the heap
+ *             grows. The dynamic loader knows the address range of the model. A model linked into the same object as
+ *             the library is abandoned at its next event instead.
+ * Invariants: 1. a jump happens only between aphi_guard_enter and aphi_guard_leave
+ *             2. on a deadline, only from an instruction of the model's object */
+#include "tree/step_guard.h"
+
+#include "base/clock.h"
+#include "value/heap.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <link.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+enum { ALTERNATE_STACK = 64 * 1024, TICK_NS = 10000000, STUCK_TICKS = 500 };
+static const struct {
+    int signal;
+    const char *name;
+} crashes[] = {{SIGSEGV, "invalid memory access (SIGSEGV)"}, {SIGBUS, "invalid memory access (SIGBUS)"},
+               {SIGFPE, "arithmetic error (SIGFPE)"},        {SIGILL, "illegal instruction (SIGILL)"},
+               {SIGABRT, "abort, such as a failed assertion"}};
+enum { CRASHES = sizeof crashes / sizeof *crashes };
+
+typedef struct code_range {
+    uintptr_t low, high;
+} code_range;
+
+static _Thread_local struct {
+    aphi_guarded *inside;
+    volatile sig_atomic_t expired, stuck;
+    const volatile sig_atomic_t *stop; /* or NULL */
+    volatile uint64_t entered;    /* number of steps */
+    uint64_t entered_at_tick;
+    unsigned ticks_in_step;
+    int64_t deadline_ns;
+    size_t memory;
+    bool overfull;
+    bool armed, timed;
+    timer_t timer;
+    code_range model_code;
+    void *alternate;
+    stack_t old_stack;
+    struct sigaction old_crash[CRASHES], old_tick;
+} guard;
+
+static volatile sig_atomic_t called_off;
+
+bool aphi_guard_stopped(void)
+{
+    return called_off || (guard.stop && *guard.stop);
+}
+
+static uintptr_t interrupted_address(void *context)
+{
+    ucontext_t *c = context;
+#if defined(__x86_64__)
+    return (uintptr_t)c->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return (uintptr_t)c->uc_mcontext.pc;
+#else
+    (void)c;
+    return 0;
+#endif
+}
+
+static void on_tick(int signal, siginfo_t *info, void *context)
+{
+    (void)signal;
+    (void)info;
+    guard.ticks_in_step = guard.inside && guard.entered == guard.entered_at_tick ? guard.ticks_in_step + 1 : 0;
+    guard.entered_at_tick = guard.entered;
+    if (guard.ticks_in_step >= STUCK_TICKS)
+        guard.expired = guard.stuck = 1;
+    if (aphi_guard_stopped() || (guard.deadline_ns && aphi_clock_ns() >= guard.deadline_ns))
+        guard.expired = 1;
+    uintptr_t at = interrupted_address(context);
+    if (!guard.expired || !guard.inside || at < guard.model_code.low || at >= guard.model_code.high)
+        return;
+    sigset_t tick; /* the jump does not restore the mask */
+    sigemptyset(&tick);
+    sigaddset(&tick, SIGRTMIN + 1);
+    pthread_sigmask(SIG_UNBLOCK, &tick, NULL);
+    siglongjmp(guard.inside->escape, APHI_ESCAPE_TIME);
+}
+
+static void on_crash(int signal_number, siginfo_t *info, void *context)
+{
+    (void)info;
+    (void)context;
+    int i = 0;
+    while (crashes[i].signal != signal_number)
+        i++;
+    aphi_guard_crash(crashes[i].name);
+    sigaction(signal_number, &guard.old_crash[i], NULL); /* a crash outside a step */
+    raise(signal_number);
+}
+
+/* ---- the address range of the model ------------------------------------------------------------------------------ */
+
+typedef struct range_search {
+    uintptr_t address;
+    code_range found;
+} range_search;
+
+static int find_in_object(struct dl_phdr_info *object, size_t size, void *context)
+{
+    (void)size;
+    range_search *s = context;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+        uintptr_t low = object->dlpi_addr + segment->p_vaddr, high = low + segment->p_memsz;
+        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) && s->address >= low && s->address < high) {
+            s->found = (code_range){low, high};
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static code_range code_around(uintptr_t address)
+{
+    range_search s = {.address = address};
+    dl_iterate_phdr(find_in_object, &s);
+    return s.found;
+}
+
+static code_range code_of(const aph_model *model)
+{
+    code_range its = code_around((uintptr_t)model->step), ours = code_around((uintptr_t)aphi_guard_arm);
+    return its.low == ours.low ? (code_range){0, 0} : its;
+}
+
+/* ---- arming ------------------------------------------------------------------------------------------------------ */
+
+static void catch_crashes(void)
+{
+    stack_t stack = {.ss_size = ALTERNATE_STACK};
+    guard.alternate = stack.ss_sp = malloc(ALTERNATE_STACK);
+    if (stack.ss_sp)
+        sigaltstack(&stack, &guard.old_stack);
+    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    action.sa_sigaction = on_crash;
+    sigemptyset(&action.sa_mask);
+    for (int i = 0; i < CRASHES; i++)
+        sigaction(crashes[i].signal, &action, &guard.old_crash[i]);
+}
+
+static void start_timer(void)
+{
+    /* A tick does not interrupt another: after a pause of the machine they would fill the stack. */
+    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+    action.sa_sigaction = on_tick;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGRTMIN + 1, &action, &guard.old_tick);
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN + 1};
+    event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
+    if (timer_create(CLOCK_MONOTONIC, &event, &guard.timer))
+        return;
+    guard.timed = true;
+    struct itimerspec when = {.it_value = {0, TICK_NS}, .it_interval = {0, TICK_NS}};
+    timer_settime(guard.timer, 0, &when, NULL);
+}
+
+/* Called when the heap grows, where library code can be abandoned. */
+static void on_more_memory(void)
+{
+    bool overfull = guard.memory && aph_heap_bytes() > guard.memory;
+    if (!guard.inside || !(overfull || aphi_guard_expired()))
+        return;
+    guard.overfull |= overfull;
+    siglongjmp(guard.inside->escape, APHI_ESCAPE_TIME);
+}
+
+void aphi_guard_arm(const aph_model *model, int64_t deadline_ns, size_t memory)
+{
+    aphi_guard_disarm();
+    guard.armed = true;
+    guard.expired = guard.stuck = 0;
+    guard.ticks_in_step = 0;
+    guard.deadline_ns = deadline_ns;
+    guard.memory = memory;
+    guard.overfull = false;
+    aphi_heap_watch = on_more_memory;
+    guard.model_code = code_of(model);
+    catch_crashes();
+    start_timer();
+}
+
+void aphi_guard_disarm(void)
+{
+    if (!guard.armed)
+        return;
+    if (guard.timed) {
+        timer_delete(guard.timer);
+        sigaction(SIGRTMIN + 1, &guard.old_tick, NULL);
+    }
+    for (int i = 0; i < CRASHES; i++)
+        sigaction(crashes[i].signal, &guard.old_crash[i], NULL);
+    if (guard.alternate)
+        sigaltstack(&guard.old_stack, NULL);
+    free(guard.alternate);
+    guard.alternate = NULL;
+    aphi_heap_watch = NULL;
+    guard.armed = guard.timed = false;
+}
+
+bool aphi_guard_expired(void)
+{
+    return guard.expired || called_off;
+}
+
+void aphi_guard_watch(const volatile sig_atomic_t *stop)
+{
+    guard.stop = stop;
+}
+
+void aphi_guard_call_off(void)
+{
+    called_off = 1;
+}
+
+void aphi_guard_resume(void)
+{
+    called_off = 0;
+}
+
+bool aphi_guard_overfull(void)
+{
+    return guard.overfull;
+}
+
+bool aphi_guard_stuck(void)
+{
+    return guard.stuck;
+}
+
+void aphi_guard_enter(aphi_guarded *g)
+{
+    g->crash = NULL;
+    g->outer = guard.inside;
+    guard.entered++;
+    guard.inside = g;
+}
+
+void aphi_guard_leave(aphi_guarded *g)
+{
+    assert(guard.inside == g);
+    guard.inside = g->outer;
+}
+
+void aphi_guard_crash(const char *what)
+{
+    if (!guard.inside)
+        return;
+    guard.inside->crash = what;
+    siglongjmp(guard.inside->escape, APHI_ESCAPE_CRASH);
+}
