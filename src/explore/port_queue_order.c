@@ -129,8 +129,8 @@ static bool can_complete(schedule *w)
     return all;
 }
 
-bool aphi_port_queue_order_can_lead(const aphi_port_queue_order *l, const uint32_t *happened, unsigned thread, uint32_t send,
-                               unsigned port)
+bool aphi_port_queue_order_can_lead(const aphi_port_queue_order *l, const uint32_t *happened, unsigned thread,
+                                    uint32_t send, unsigned port)
 {
     schedule w = {.order = l, .happened = happened, .front = event_id(thread, send)};
     w.last_received = aphi_alloc((l->port_count + 1) * sizeof *w.last_received);

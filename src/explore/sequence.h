@@ -70,7 +70,7 @@ typedef struct aphi_port_queue_order {
 /* happened[t] events of each thread t have happened, including all their causes. Returns true if there is an order of
  * these events that agrees with all receives from shared queues, and in which the message of the send is the first that
  * remains in its port. The send is one of these events and not received by them, or the next event of its thread. */
-bool aphi_port_queue_order_can_lead(const aphi_port_queue_order *l, const uint32_t *happened, unsigned thread, uint32_t send,
-                               unsigned port);
+bool aphi_port_queue_order_can_lead(const aphi_port_queue_order *l, const uint32_t *happened, unsigned thread,
+                                    uint32_t send, unsigned port);
 
 #endif

@@ -3,8 +3,8 @@
  * local_sequences.c - the local sequences of all components of a model.
  *
  * Idea:       a task is a component and a kind, by events or with race sets. Threads take one task after another and
- *             find its sequences directly (sequence_search.h); or all are projected from the global sequences of the model
- *             (projection.h). The suite has the sequences with race sets, if there are any. */
+ *             find its sequences directly (sequence_search.h); or all are projected from the global sequences of the
+ *             model (projection.h). The suite has the sequences with race sets, if there are any. */
 #include "local/local_sequences.h"
 
 #include "base/buffer.h"

@@ -2,8 +2,8 @@
  *
  * projection.h - local sequences by projection of all complete sequences of the model.
  *
- * The slow alternative to sequence_search.h. A local sequence is encoded as words: for each event op, sync, port, label,
- * peer, the size of its race set, and for each candidate of it port, label, sender, sorted. */
+ * The slow alternative to sequence_search.h. A local sequence is encoded as words: for each event op, sync, port,
+ * label, peer, the size of its race set, and for each candidate of it port, label, sender, sorted. */
 #ifndef APHI_LOCAL_PROJECTION_H
 #define APHI_LOCAL_PROJECTION_H
 

@@ -413,7 +413,8 @@ static void run_search(aphi_sequence_search *l)
     free(v);
 }
 
-aphi_sequence_search *aphi_sequence_search_open(const aphi_alts *a, size_t component, aphi_sequence_search_options options)
+aphi_sequence_search *aphi_sequence_search_open(const aphi_alts *a, size_t component,
+                                                aphi_sequence_search_options options)
 {
     aphi_sequence_search *l = aphi_alloc_zero(sizeof *l);
     l->model = a;

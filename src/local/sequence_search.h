@@ -45,7 +45,8 @@ typedef struct aphi_sequence_search_options {
 typedef struct aphi_sequence_search aphi_sequence_search;
 
 /* Searches. The model must be sound (aphi_alts_check) and outlive the result. */
-aphi_sequence_search *aphi_sequence_search_open(const aphi_alts *a, size_t component, aphi_sequence_search_options options);
+aphi_sequence_search *aphi_sequence_search_open(const aphi_alts *a, size_t component,
+                                                aphi_sequence_search_options options);
 void aphi_sequence_search_close(aphi_sequence_search *l);
 aphi_sequence_search_status aphi_sequence_search_outcome(const aphi_sequence_search *l);
 /* The number of sequences; UINT64_MAX: that many or more. */

@@ -69,8 +69,8 @@ static const char *read_line(const char *line, const aphi_mutants *mutants, char
     return NULL;
 }
 
-bool aphi_known_equivalents_read(const char *path, const char *text, size_t size, const aphi_mutants *mutants, char **reasons,
-                           aphi_buffer *error)
+bool aphi_known_equivalents_read(const char *path, const char *text, size_t size, const aphi_mutants *mutants,
+                                 char **reasons, aphi_buffer *error)
 {
     size_t number = 0;
     const char *wrong = NULL;

@@ -73,7 +73,7 @@ void aphi_mutant_identity(aphi_buffer *out, const aphi_mutant *m);
  *
  * text[size] is NUL. reasons[i] belongs to mutant i and is NULL if it is not listed; the caller frees it. Returns false
  * if a line is invalid; then the error names the line, and all reasons are NULL. */
-bool aphi_known_equivalents_read(const char *path, const char *text, size_t size, const aphi_mutants *mutants, char **reasons,
-                           aphi_buffer *error);
+bool aphi_known_equivalents_read(const char *path, const char *text, size_t size, const aphi_mutants *mutants,
+                                 char **reasons, aphi_buffer *error);
 
 #endif

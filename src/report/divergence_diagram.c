@@ -256,8 +256,8 @@ static void draw_names(const drawing *w)
     aphi_buffer_byte(w->out, '\n');
 }
 
-void aphi_divergence_diagram_draw(aphi_buffer *out, const aphi_layout *cast, const aphi_difference *d, const aphi_terminal *t,
-                         size_t rows)
+void aphi_divergence_diagram_draw(aphi_buffer *out, const aphi_layout *cast, const aphi_difference *d,
+                                  const aphi_terminal *t, size_t rows)
 {
     drawing w = {.out = out, .cast = cast, .d = d, .terminal = t, .g = t->unicode ? &unicode : &ascii};
     bool found = false;

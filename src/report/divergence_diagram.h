@@ -17,8 +17,8 @@
 #include "report/terminal.h"
 
 /* Draws the causal past of the differing event and of the messages it could have received: the last `rows` rows. */
-void aphi_divergence_diagram_draw(aphi_buffer *out, const aphi_layout *cast, const aphi_difference *d, const aphi_terminal *t,
-                         size_t rows);
+void aphi_divergence_diagram_draw(aphi_buffer *out, const aphi_layout *cast, const aphi_difference *d,
+                                  const aphi_terminal *t, size_t rows);
 /* Appends to a page (swimlanes.h) the model's diagram on the left and the program's on the right. In both, the
  * differing event is marked, with the messages that it could have received. */
 void aphi_divergence_page_add(aphi_buffer *page, const aphi_layout *cast, const aphi_difference *d);

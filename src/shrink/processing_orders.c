@@ -88,7 +88,8 @@ static void draw_turns(const aphi_script *script, aphi_choice *choice, place *pl
     }
 }
 
-aphi_script aphi_processing_orders(const aphi_script *script, const aphi_run_event *events, size_t count, aphi_choice *choice)
+aphi_script aphi_processing_orders(const aphi_script *script, const aphi_run_event *events, size_t count,
+                                   aphi_choice *choice)
 {
     aphi_script ordered = aphi_script_copy(script);
     place *places = aphi_alloc_zero((script->count + 1) * sizeof *places);

@@ -45,6 +45,7 @@ aphi_shrunk aphi_shrink(const aphi_script *failing, aphi_shrink_run *run, const 
 
 /* Returns the actions of a run in an order in which the subject may have processed them, with new labels: at random, or
  * with choice == NULL in the order of their responses. events: all events of the run. */
-aphi_script aphi_processing_orders(const aphi_script *script, const aphi_run_event *events, size_t count, aphi_choice *choice);
+aphi_script aphi_processing_orders(const aphi_script *script, const aphi_run_event *events, size_t count,
+                                   aphi_choice *choice);
 
 #endif

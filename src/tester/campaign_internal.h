@@ -68,7 +68,7 @@ void aphi_campaign_unlink_undecided(const aphi_campaign_state *c);
 int64_t aphi_campaign_shrink_ns(const aphi_campaign_state *c);
 void aphi_campaign_shrink(aphi_campaign_state *c);
 
-/* ---- campaign_confirm.c: failures that may be chance --------------------------------------------------------------- */
+/* ---- campaign_confirm.c: failures that may be chance ------------------------------------------------------------- */
 
 /* Repeats the script of a doubtful failure; if no run reproduces it, the verdict becomes UNKNOWN. */
 void aphi_campaign_settle_doubt(aphi_campaign_state *c);

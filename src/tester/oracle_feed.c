@@ -60,8 +60,8 @@ static void mark_slots(void *context)
     }
 }
 
-aphi_oracle_feed *aphi_oracle_feed_open(const aph_model *model, const aph_oracle_options *options, bool paired, char *error,
-                                    size_t error_size)
+aphi_oracle_feed *aphi_oracle_feed_open(const aph_model *model, const aph_oracle_options *options, bool paired,
+                                        char *error, size_t error_size)
 {
     aphi_partitions *partitions = aphi_partitions_open(model, options, error, error_size);
     if (!partitions)

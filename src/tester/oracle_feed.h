@@ -15,8 +15,8 @@ typedef struct aphi_oracle_feed aphi_oracle_feed;
 #define APHI_NO_REQUEST UINT64_MAX
 
 /* paired: the k-th response on a connection is that to its k-th request. Returns NULL with a message on failure. */
-aphi_oracle_feed *aphi_oracle_feed_open(const aph_model *model, const aph_oracle_options *options, bool paired, char *error,
-                                    size_t error_size);
+aphi_oracle_feed *aphi_oracle_feed_open(const aph_model *model, const aph_oracle_options *options, bool paired,
+                                        char *error, size_t error_size);
 void aphi_oracle_feed_close(aphi_oracle_feed *w);
 
 /* Returns false if the model does not know the request in its initial state; *why is then the reason, valid until the

@@ -143,7 +143,7 @@ aph_value aphi_run_oldest_request(void *context, int64_t connection);
 /* Closes a connection of the tester. Its outstanding requests are lost. */
 void aphi_run_close_connection(aphi_run_state *r, int64_t connection);
 
-/* ---- run_upstream.c ------------------------------------------------------------------------------------------------- */
+/* ---- run_upstream.c ---------------------------------------------------------------------------------------------- */
 
 void aphi_run_open_calls(aphi_run_state *r);
 /* The number of a connection that the subject opened, in the trace. */

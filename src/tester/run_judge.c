@@ -90,7 +90,8 @@ void aphi_run_judge_some(aphi_run_state *r, bool nothing_arrives)
     if (!j->feed)
         return;
     int64_t part = (r->now - r->began) / 8, every = part < JUDGE_EVERY_NS ? part : JUDGE_EVERY_NS;
-    bool is_due = r->options->script || r->now - j->judged_at >= every || aphi_oracle_feed_waiting(j->feed) >= BATCH_MAX;
+    bool is_due =
+        r->options->script || r->now - j->judged_at >= every || aphi_oracle_feed_waiting(j->feed) >= BATCH_MAX;
     if ((is_due || nothing_arrives) && !r->ending.ended)
         accept_verdict(r, aphi_oracle_feed_advance(j->feed, r->now, is_due ? UINT64_MAX : BATCH_IDLE));
     if (is_due || !aphi_oracle_feed_is_ready(j->feed, r->now))

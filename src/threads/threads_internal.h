@@ -2,8 +2,8 @@
  *
  * threads_internal.h - groups, threads and ports of the threads library, internal.
  *
- * threads.c has the public functions and uncontrolled runs; control.c schedules controlled runs; control_client.c communicates
- * with antiphon and forks a process for each run. This library includes no other module. */
+ * threads.c has the public functions and uncontrolled runs; control.c schedules controlled runs; control_client.c
+ * communicates with antiphon and forks a process for each run. This library includes no other module. */
 #ifndef APHI_THREADS_THREADS_INTERNAL_H
 #define APHI_THREADS_THREADS_INTERNAL_H
 

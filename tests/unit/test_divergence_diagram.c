@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_divergence_diagram.c - space-time diagrams of differences between model and program: events, arrows, remarks, omissions.
- * */
+ * test_divergence_diagram.c - space-time diagrams of differences between model and program: events, arrows,
+ * remarks, omissions. */
 #include "report/divergence_diagram.h"
 
 #include <setjmp.h>
