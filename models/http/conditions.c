@@ -52,7 +52,7 @@ static bool modified_since(aph *m, aph_value since, aphi_http_resource *r, const
 
 /* ---- If-Match and If-Unmodified-Since ---------------------------------------------------------------------------- */
 
-/* Without a resource there is no date to compare: the RFC allows to ignore the condition or to let it fail. */
+/* Without a resource there is no date to compare: the RFC allows ignoring the condition or letting it fail. */
 static bool unmodified_since(aph *m, aph_value request, aph_value since, aphi_http_resource *r)
 {
     bool reads = aphi_http_only_reads(request);

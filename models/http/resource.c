@@ -213,7 +213,7 @@ static aph_value past_entry(const aphi_http_resource *r)
     return aph_record("opaque", aph_field(r->tag, "opaque"), "length", aph_int((int64_t)aph_count(r->body)));
 }
 
-/* Every replaced content takes a place, also one with an unknown tag: the server remembers tags that it never sent, and
+/* Every replaced content takes a place, even one with an unknown tag: the server remembers tags that it never sent, and
  * must remember at least as many as the model. */
 static aph_value push_past(aph_value past, aph_value one)
 {

@@ -5,7 +5,7 @@
  *   sync   no delay: a request is taken when it is sent, a response is observed when it is sent
  *   tcp    each connection preserves order, different connections do not, and delays are unbounded
  *   tcp:N  the same with bounded buffers: a connection holds up to N messages each way, then the sender waits
- *   udp    messages may be lost, duplicated and reordered, also on one connection
+ *   udp    messages may be lost, duplicated and reordered, even on one connection
  */
 #ifndef APHI_ENV_ENV_H
 #define APHI_ENV_ENV_H

@@ -67,7 +67,7 @@ static void reap_children(watch *w)
     w->childless = pid < 0 && errno == ECHILD;
 }
 
-/* Waits for a signal, until that time at most. Returns true if the signal cancels the command. */
+/* Waits for a signal, at most until that time. Returns true if the signal cancels the command. */
 static bool wait_until(watch *w, int64_t until)
 {
     int64_t left = until - aphi_clock_ns();

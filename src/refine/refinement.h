@@ -82,7 +82,7 @@ typedef struct aphi_refine_outcome {
 
 /* True of APHI_REFINES and APHI_REFINES_VACUOUS. */
 bool aphi_refine_passed(const aphi_refinement *result);
-/* The caller marks result.trace and result.allowed, also during the call. Returns false with a message if the
+/* The caller marks result.trace and result.allowed, even during the call. Returns false with a message if the
  * specification has no generator for the requests. */
 bool aphi_refine_within(const aphi_refine_deepening *bounds, aphi_refine_outcome *outcome, char *error, size_t size);
 

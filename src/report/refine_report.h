@@ -10,7 +10,7 @@
 typedef struct aphi_refine_report {
     const aphi_refine_deepening *bounds;
     const aphi_refine_outcome *outcome;
-    const char *name;       /* of the model, also if a mutant of it was explored */
+    const char *name;       /* of the model, even if a mutant of it was explored */
     bool mutant;
     int64_t ns;             /* time used */
     int exit_code;

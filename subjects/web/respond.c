@@ -29,7 +29,7 @@
 /* A response to be printed. */
 typedef struct answer {
     int status;
-    const char *content;    /* of the response, also for HEAD */
+    const char *content;    /* of the response, even for HEAD */
     size_t length;
     const char *type;       /* of the content; NULL: unknown or none */
     const resource *shown;  /* the resource whose validators are sent, or NULL */

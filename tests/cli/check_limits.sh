@@ -47,7 +47,7 @@ table -j 3
 # Details are printed as traces end; the table is sorted.
 check 'the table of -j 3 differs' [ "$(tail -12 "$dir/one")" = "$(tail -12 "$dir/table")" ]
 
-# The report of a failure does not depend on the worker, also with unknown values of the server.
+# The report of a failure does not depend on the worker, even with unknown values of the server.
 {
     line 1 send '{"f":"put","key":"k","value":1}'
     line 1 recv '{"code":201}'

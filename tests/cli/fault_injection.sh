@@ -325,7 +325,7 @@ same "$(request 'GET / HTTP/1.1' | $client "$port")" '(reset)'
 stop
 err 'cannot connect to the target: Connection refused'
 
-# The proxy ends with its target, also with open connections, and prints how the target ended.
+# The proxy ends with its target, even with open connections, and prints how the target exited.
 start --run "$python -S -c 'import socket, sys
 s = socket.create_server((\"127.0.0.1\", {port})).accept()[0]
 s.recv(1); s.sendall(b\"bye\"); print(\"last words\"); sys.exit(3)'" --break nothing

@@ -26,7 +26,7 @@ for mutant in "$ANTIPHON_SUBJECTS"/web-mutant-[0-9][0-9]; do
     check "$(basename "$mutant") is not rejected" grep -q '"verdict":"\(fail\|malformed\)"' found
 done
 
-# A known weak tag matches in If-None-Match, also of a write: 412 is required.
+# A known weak tag matches in If-None-Match, even of a write: 412 is required.
 rm -rf .antiphon
 others=(--waive weak-tag-ends-list --waive head-range --waive if-unmodified-since-now --waive if-unmodified-since-beside-if-match
     --waive if-modified-since-beside-if-none-match --waive if-none-match-beside-others --waive if-match-beside-star

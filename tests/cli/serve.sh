@@ -240,7 +240,7 @@ prints 'the step loops'
 stop
 exec 3>&-
 
-# The server stops reading from a client that does not read; it serves others, also after that client has left.
+# The server stops reading from a client that does not read; it serves others, even after that client has left.
 start kv --delay 0
 value=$(printf '%01000d' 0)
 exec 4<>/dev/tcp/127.0.0.1/"$port"

@@ -5,7 +5,7 @@
 # usage: python3 webclient.py PORT right PID [MEGABYTES]
 #        python3 webclient.py PORT mutant N right|wrong
 #
-# right: all checks that a correct server passes, also with hostile clients. PID is the process of the server, MEGABYTES the
+# right: all checks that a correct server passes, even with hostile clients. PID is the process of the server, MEGABYTES the
 # limit of its peak memory. mutant: the responses to the sequence of mutant N are those of the correct server, or of the mutant.
 #
 # Prints the differences; exit code 1 if there are any. An operation waits up to PATIENCE seconds.

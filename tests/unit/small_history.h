@@ -116,7 +116,7 @@ static inline void small_mark(void *context)
         aph_mark(h->seen[i].message);
 }
 
-/* Feeds all, also after a failure while the oracle wants more. Returns the number of observations until it failed. */
+/* Feeds all, even after a failure while the oracle wants more. Returns the number of observations until it failed. */
 static inline size_t small_feed_all(aph_oracle *o, small_history *h, bool foreseen)
 {
     uint64_t requests[SMALL_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_pack.c - packed values are restored in order, also after collections. */
+ * test_pack.c - packed values are restored in order, even after collections. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
