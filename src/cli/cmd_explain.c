@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "cli/exit_guard.h"
+#include "cli/interrupt.h"
 #include "cli/shared_options.h"
 #include "report/check_report.h"
 
@@ -97,6 +98,8 @@ static int explain_command(int count, char **words)
     if (!x.check.oracle.environment)
         x.check.oracle.environment = spec.environment;
     aph_model model = *spec.model;
+    aphi_interrupt_watch(NULL);
+    x.check.stop = &aphi_interrupted;
     code = APHI_EXIT_USAGE;
     if (aphi_waive_by_name(&x.waived, &model)) {
         aphi_exit_guard_forbid(true);
@@ -105,7 +108,7 @@ static int explain_command(int count, char **words)
         aphi_exit_guard_forbid(false);
     }
     aph_model_unload(&spec);
-    return code;
+    return aphi_interrupted && code == APHI_EXIT_UNKNOWN ? APHI_EXIT_INTERRUPTED : code;
 }
 
 const aphi_command aphi_command_explain = {

@@ -290,7 +290,7 @@ static int survey_command(int count, char **words)
 const aphi_command aphi_command_survey = {
     .name = "survey",
     .summary = "report the choices and violations of servers, one page per server",
-    .operands = "--subject NAME | --run COMMAND SPEC",
+    .operands = "SPEC --subject NAME | --run COMMAND",
     .description = "Test each server repeatedly against the model SPEC. A violation is shrunk and, if a waiver of "
                    "the model explains it, waived in the next tests, until a test passes or no waiver explains a "
                    "violation. Writes a page for each server, with its choices where it has several, the "

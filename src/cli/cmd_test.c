@@ -182,7 +182,7 @@ static int replay_command(int count, char **words)
 const aphi_command aphi_command_test = {
     .name = "test",
     .summary = "test a live server against a model",
-    .operands = "--run COMMAND | --subject NAME | --target HOST:PORT SPEC",
+    .operands = "SPEC --run COMMAND | --subject NAME | --target HOST:PORT",
     .description = "Test the subject, a live server, against the model SPEC: run after run, until one fails or the "
                    "time is up. SPEC is a built-in model (see antiphon models), ./mine.c or ./mine.so.\n"
                    "A failing run is shrunk to a small script that still fails, shown as a diagram, and kept in "

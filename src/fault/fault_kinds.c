@@ -10,6 +10,8 @@
  * Read next:  fault_proxy.c, docs/serving.md */
 #include "fault/fault_kinds.h"
 
+#include "base/options.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,7 @@
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-typedef enum { NO_ARGUMENT, SIDE, FIELD, FIELD_OR_ANY, METHOD, MILLISECONDS } argument;
+typedef enum { NO_ARGUMENT, SIDE, FIELD, FIELD_OR_ANY, METHOD, DURATION } argument;
 
 static const struct named {
     const char *name, *line;
@@ -61,7 +63,7 @@ static const struct named {
     {"wrong-client", "swap the responses of two waiting clients", .kind = APHI_FAULT_WRONG_CLIENT},
     {"wrong-order", "swap two pipelined responses of a connection", .kind = APHI_FAULT_WRONG_ORDER},
     {"stale-tag", "replace the ETag of a response by the first strong tag of its target", .kind = APHI_FAULT_STALE_TAG},
-    {"delay", "delay:MS: delay responses by MS milliseconds", .kind = APHI_FAULT_DELAY, .takes = MILLISECONDS},
+    {"delay", "delay:MS: delay responses by MS milliseconds; or delay:2s", .kind = APHI_FAULT_DELAY, .takes = DURATION},
     {"reset", "reset the connection when the target sends bytes", .kind = APHI_FAULT_RESET},
     {"half-close", "half-close the connection to the client when the target sends bytes; still forward its requests",
      .kind = APHI_FAULT_HALF_CLOSE},
@@ -108,7 +110,6 @@ static bool is_token(const char *text)
 static bool parse_argument(aphi_fault *fault, argument takes, const char *text, const char *given, char *error,
                            size_t size)
 {
-    char *end;
     switch (takes) {
     case NO_ARGUMENT: return !given || reject(error, size, text, "this kind takes no argument");
     case SIDE:
@@ -127,12 +128,10 @@ static bool parse_argument(aphi_fault *fault, argument takes, const char *text, 
         fault->method = given;
         return !given || !strcmp(given, "PUT") || !strcmp(given, "POST") || !strcmp(given, "PATCH") ||
                !strcmp(given, "DELETE") || reject(error, size, text, "expected PUT, POST, PATCH or DELETE");
-    case MILLISECONDS: {
-        unsigned long ms = given && *given >= '0' && *given <= '9' ? strtoul(given, &end, 10) : 0;
-        fault->delay_ns = (int64_t)ms * 1000000;
-        return (given && ms > 0 && ms <= 600000 && !*end) ||
-               reject(error, size, text, "expected milliseconds from 1 to 600000 after a colon");
-    }
+    case DURATION:
+        return (given && aphi_parse_duration(given, APHI_MS_NS, &fault->delay_ns) && fault->delay_ns > 0 &&
+                fault->delay_ns <= 600 * APHI_SECOND_NS) ||
+               reject(error, size, text, "expected a duration up to 600s after a colon: milliseconds, or 500ms, 2s");
     }
     return false;
 }

@@ -223,6 +223,7 @@ static void report_flaw(search *x)
     if (!g->flaw)
         return;
     if (g->fault == APH_FAULT_STUCK && aphi_guard_expired() && !aphi_guard_stuck()) {
+        check_limits(x);
         finish_search(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE,
                       aphi_guard_overfull() ? "the memory limit was reached" : "the time limit was reached");
         return;

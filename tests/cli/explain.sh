@@ -76,6 +76,16 @@ out 'the replay of the explanation holds'
 run 0 check --explain --json kv "$dir/keys"
 out '"replay":"holds"'
 
+# A trace without an end, interrupted.
+title='explain, interrupted'
+mkfifo "$dir/endless"
+exec 7<>"$dir/endless"
+"$ANTIPHON" explain register "$dir/endless" >"$dir/out" 2>"$dir/err" &
+check 'it catches SIGINT' wait_until catches_sigint $!
+kill -INT $!
+wait $!
+check 'exit code 5' [ $? -eq 5 ]
+
 run 2 explain register
 run 2 explain
 run 0 explain --help

@@ -374,7 +374,7 @@ run 8 test swap --run "$swap --break silence --every 20" --folder "$dir/folder" 
 run 9 test swap --run "$swap --break reset --every 20" --folder "$dir/folder" --messages 500 --seed 1 --no-shrink
 run 1 test swap --run "$swap --break garbage --every 20 --seed 1" --folder "$dir/folder" --messages 500 --seed 1 --no-shrink
 run 0 test swap --run "$swap --break one-byte" --folder "$dir/folder" --messages 500 --seed 1
-run 0 test swap --run "$swap --break delay:5 --every 10" --folder "$dir/folder" --messages 500 --seed 1
+run 0 test swap --run "$swap --break delay:5ms --every 10" --folder "$dir/folder" --messages 500 --seed 1
 
 # ---- command lines ---------------------------------------------------------------------------------------------------
 

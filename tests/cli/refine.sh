@@ -94,6 +94,13 @@ run 30 refine swap no-such
 
 run 3 refine --clients 4 --messages 6 --time 0.3 swap-impl swap
 out 'the time limit was reached'
+title='refine, interrupted'
+"$ANTIPHON" refine --clients 4 --messages 6 swap-impl swap >"$dir/out" 2>"$dir/err" &
+check 'it catches SIGINT' wait_until catches_sigint $!
+kill -INT $!
+wait $!
+check "exit code 5" [ $? -eq 5 ]
+out 'not known to refine swap: stopped'
 run 4 refine --random 0 --mutate echo --trace "$dir/no/such/folder" swap-impl swap
 err 'No such file'
 run 0 refine --help
