@@ -6,7 +6,7 @@
  *             separately without a clock call per observation. A trace whose partitions depend on each other is checked
  *             again as a whole; one that fails after explanations were dropped is checked again patiently.
  * Read next:  oracle/partitions.h, check_result.c */
-#include "check/check_trace.h"
+#include <antiphon/check.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -346,7 +346,9 @@ static void check_until_done(check source)
     }
 }
 
-aph_model aphi_model_in_environment(const aph_model *model, const char *environment)
+/* Returns a copy of the model without the promises that do not hold in the environment: where messages are lost and
+ * duplicated, a response cannot be assigned to a request. */
+static aph_model model_in_environment(const aph_model *model, const char *environment)
 {
     aph_model copy = *model;
     aphi_env env;
@@ -375,7 +377,7 @@ static aph_check_result *check_trace(const aph_model *model, const char *file, c
                                      const aph_check_options *options)
 {
     aph_check_result *r = aphi_check_result_make(file, model->name);
-    aph_model copy = aphi_model_in_environment(model, options->oracle.environment);
+    aph_model copy = model_in_environment(model, options->oracle.environment);
     if (has_environment(options, r)) {
         aphi_guard_watch(options->stop);
         check_until_done((check){.model = &copy, .options = options, .bytes = bytes, .size = size, .result = r});
@@ -449,7 +451,7 @@ aph_check_result *aph_check_explanation(const aph_model *model, const char *path
 {
     aph_check_result *r = aphi_check_result_make(path, model->name);
     const aph_check_options *used = options ? options : &defaults;
-    aph_model copy = aphi_model_in_environment(model, used->oracle.environment);
+    aph_model copy = model_in_environment(model, used->oracle.environment);
     if (has_environment(used, r))
         replay_trace(&copy, used, explanation, r);
     return r;

@@ -20,7 +20,7 @@
 
 static bool forbidden;
 
-_Noreturn void aphi_exit_guard_exit(int code)
+static _Noreturn void exit_at_once(int code)
 {
     for (;;)
         syscall(SYS_exit_group, code);
@@ -39,7 +39,7 @@ static void refuse(const char *what)
         return;
     char message[160];
     int n = snprintf(message, sizeof message, "antiphon: the model crashed: %s\n", what);
-    aphi_exit_guard_exit(write(STDERR_FILENO, message, (size_t)n) < 0 ? APHI_EXIT_WRITE : APHI_EXIT_MODEL_CRASH);
+    exit_at_once(write(STDERR_FILENO, message, (size_t)n) < 0 ? APHI_EXIT_WRITE : APHI_EXIT_MODEL_CRASH);
 }
 
 /* The C library's own. */
@@ -50,7 +50,7 @@ static _Noreturn void go_on(const char *name, int code)
     memcpy(&real, &symbol, sizeof real);
     if (real)
         real(code);
-    aphi_exit_guard_exit(code);
+    exit_at_once(code);
 }
 
 #define REFUSE(name) \

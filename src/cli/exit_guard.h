@@ -6,8 +6,6 @@
 
 #include <stdbool.h>
 
-/* Exits at once, even while this is forbidden. */
-_Noreturn void aphi_exit_guard_exit(int code);
 /* While forbidden, calls of exit, _exit, _Exit and quick_exit are treated as calls by a model. */
 void aphi_exit_guard_forbid(bool forbidden);
 

@@ -310,7 +310,8 @@ static void show_explanation(aphi_buffer *out, const aph_check_result *r, const 
         aphi_buffer_format(out, "  ... and %zu more partitions; --json lists all\n", aph_count(parts) - ORDER_SHOWN);
 }
 
-void aphi_check_report_reason(aphi_buffer *out, const aph_check_result *r, aph_words *words)
+/* Appends one line: the reason why the result is not a pass. */
+static void put_reason(aphi_buffer *out, const aph_check_result *r, aph_words *words)
 {
     if (r->verdict == APH_CHECK_ERROR) {
         show_error(out, r);
@@ -330,7 +331,7 @@ void aphi_check_report_detail(aphi_buffer *out, const aph_check_result *r, aph_w
         if (r->explanation)
             show_explanation(out, r, t);
     } else {
-        aphi_check_report_reason(out, r, words);
+        put_reason(out, r, words);
         aphi_buffer_byte(out, '\n');
     }
 }
@@ -365,7 +366,7 @@ aphi_result aphi_check_report_row(const aph_check_result *r, aph_words *words, b
                        .configurations = r->configurations, .time_ns = r->check_ns};
     if (r->verdict == APH_CHECK_PASS)
         return row;
-    aphi_check_report_reason(&reason, r, words);
+    put_reason(&reason, r, words);
     row.message = aphi_buffer_text(&reason);
     if (detailed) {
         aphi_check_report_detail(&detail, r, words, &(aphi_terminal){.unicode = true, .columns = 120});

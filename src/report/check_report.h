@@ -14,8 +14,6 @@
 void aphi_check_report_detail(aphi_buffer *out, const aph_check_result *r, aph_words *words, const aphi_terminal *t);
 /* Writes the result as --json prints it, with durations in milliseconds. */
 void aphi_check_report_json(FILE *out, const aph_check_result *r, int exit_code);
-/* Appends one line: the reason why the result is not a pass. */
-void aphi_check_report_reason(aphi_buffer *out, const aph_check_result *r, aph_words *words);
 /* A row of the table and of the JUnit report; detailed: with the details of a result that is not a pass. The file is
  * that of the result; the caller frees the row. */
 aphi_result aphi_check_report_row(const aph_check_result *r, aph_words *words, bool detailed);

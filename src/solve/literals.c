@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void aphi_list_add(aphi_list *l, aph_value v)
+static void list_add(aphi_list *l, aph_value v)
 {
     if (!l->many && l->count < APHI_FEW_LITERALS) {
         l->few[l->count++] = v;
@@ -48,7 +48,7 @@ void aphi_literals_init(aphi_literals *a, aph_value store)
     a->touched = 0;
     a->failed = false;
     for (size_t i = 0; i < aph_count(store); i++)
-        aphi_list_add(&a->literals, aph_at(store, i));
+        list_add(&a->literals, aph_at(store, i));
 }
 
 void aphi_literals_deinit(aphi_literals *a)
@@ -73,7 +73,7 @@ static void keep(aphi_literals *a, aph_value literal)
         if (items[i] == literal)
             return;
     a->touched |= aphi_symbols(literal);
-    aphi_list_add(&a->literals, literal);
+    list_add(&a->literals, literal);
 }
 
 /* Binds symbol to value, which does not contain it. */
@@ -93,7 +93,7 @@ static void bind(aphi_literals *a, aph_value symbol, aph_value value)
             i++;
         } else {
             drop(a, i);
-            aphi_list_add(&a->waiting, now);
+            list_add(&a->waiting, now);
         }
     }
 }
@@ -175,9 +175,9 @@ static void restrict_to(aphi_literals *a, aph_value symbol, aphi_range r)
         return;
     }
     if (now.low > INT64_MIN)
-        aphi_list_add(&a->literals, aph_le(aph_int(now.low), symbol));
+        list_add(&a->literals, aph_le(aph_int(now.low), symbol));
     if (now.high < INT64_MAX)
-        aphi_list_add(&a->literals, aph_le(symbol, aph_int(now.high)));
+        list_add(&a->literals, aph_le(symbol, aph_int(now.high)));
 }
 
 /* Excludes the integer i. */
@@ -226,7 +226,7 @@ static bool solve_for(aphi_literals *a, aph_value symbol, aph_value t)
         return false;
     aph_value defined = aphi_defined(t);
     bind(a, symbol, t);
-    aphi_list_add(&a->waiting, defined);
+    list_add(&a->waiting, defined);
     return true;
 }
 
@@ -336,8 +336,8 @@ static void absorb_one(aphi_literals *a, aph_value l)
     }
     switch (aph_term_op(l)) {
     case APH_AND:
-        aphi_list_add(&a->waiting, aphi_node_arg(l, 1));
-        aphi_list_add(&a->waiting, aphi_node_arg(l, 0));
+        list_add(&a->waiting, aphi_node_arg(l, 1));
+        list_add(&a->waiting, aphi_node_arg(l, 0));
         break;
     case APH_EQ: absorb_equality(a, l); break;
     case APH_LT:
@@ -355,7 +355,7 @@ static void absorb_one(aphi_literals *a, aph_value l)
 
 bool aphi_literals_assert(aphi_literals *a, aph_value condition)
 {
-    aphi_list_add(&a->waiting, condition);
+    list_add(&a->waiting, condition);
     while (a->waiting.count && !a->failed) {
         aph_value next = aphi_list_items(&a->waiting)[--a->waiting.count];
         absorb_one(a, aphi_substitute(next, &a->bindings));

@@ -25,8 +25,6 @@ static inline const aph_value *aphi_list_read(const aphi_list *l)
     return l->many ? l->many : l->few;
 }
 
-void aphi_list_add(aphi_list *l, aph_value v);
-
 typedef struct aphi_literals {
     aphi_list literals;      /* in the form of a store, in any order */
     aphi_list waiting;       /* not yet absorbed */

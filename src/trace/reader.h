@@ -38,8 +38,6 @@ int aphi_trace_fail(aphi_trace *t, aphi_trace_fault fault, const char *where, co
     __attribute__((format(printf, 4, 5)));
 /* The same with the error of a parser. */
 int aphi_trace_fail_cursor(aphi_trace *t, const aphi_cursor *c);
-/* The same for a failed source. */
-int aphi_trace_fail_source(aphi_trace *t, aphi_byte_source_status status);
 /* After a cursor starved: returns 1 if the window is wider or complete, and the form is to be parsed again; -1 on an
  * error. */
 int aphi_trace_widen(aphi_trace *t);

@@ -69,7 +69,7 @@ int aphi_trace_fail_cursor(aphi_trace *t, const aphi_cursor *c)
     return aphi_trace_fail(t, c->fault, c->where, "%s", c->message);
 }
 
-int aphi_trace_fail_source(aphi_trace *t, aphi_byte_source_status status)
+static int fail_source(aphi_trace *t, aphi_byte_source_status status)
 {
     if (status == APHI_SOURCE_LONG)
         return aphi_trace_fail(t, APHI_TRACE_LONG, t->source.at,
@@ -90,7 +90,7 @@ int aphi_trace_widen(aphi_trace *t)
     aphi_byte_source_status status = aphi_byte_source_widen(&t->source);
     if (status == APHI_SOURCE_MORE || status == APHI_SOURCE_END)
         return 1;
-    return aphi_trace_fail_source(t, status);
+    return fail_source(t, status);
 }
 
 int aphi_trace_line(aphi_trace *t, aphi_cursor *c, bool *complete)
@@ -101,7 +101,7 @@ int aphi_trace_line(aphi_trace *t, aphi_cursor *c, bool *complete)
         if (status == APHI_SOURCE_END)
             return 0;
         if (status != APHI_SOURCE_MORE)
-            return aphi_trace_fail_source(t, status);
+            return fail_source(t, status);
         *c = (aphi_cursor){.at = t->source.at, .end = end, .whole = true};
         aphi_json_blank(c);
         if (c->at < end)
