@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * conditional-put.c - the server of Li, "Testing by dualization", figure 4.5: PUT under the condition If-Match.
+ * conditional-put.c - the server of Li, "Testing by dualization", figure 4.5: conditional PUT with If-Match.
  *
  *     {"f": "put", "key": k, "value": v, "if_match": TAG}    answers "ok" or "precondition failed"
  *     {"f": "get", "key": k}                                 answers {"value": v, "tag": TAG}
@@ -8,7 +8,7 @@
  * "if_match" is optional. A tag is a string that the server chooses when it stores a value; "" means no tag. */
 #include <antiphon/model.h>
 
-/* The tag of a stored value: any string, or none. */
+/* Returns the tag of a new value: any string, or no tag. */
 static aph_value new_tag(aph *m)
 {
     if (aph_either(m, "a tag", "no tag") == 0)
@@ -16,7 +16,7 @@ static aph_value new_tag(aph *m)
     return aph_str("");
 }
 
-/* A value without a tag matches nothing. */
+/* Returns whether If-Match holds. A value without a tag never matches. */
 static bool matches(aph *m, aph_value asked, aph_value tag)
 {
     aph_clause(m, "RFC 9110 13.1.1");

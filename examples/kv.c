@@ -9,8 +9,8 @@
  *       | PUT k v => send Done   ;; server (data [k |-> v])
  *       end.
  *
- * A request is {"f": "get", "key": k}, answered by the value of k, at first "", or {"f": "put", "key": k, "value": v},
- * answered by "done". */
+ * The response to {"f": "get", "key": k} is the value of k, initially "". The response to {"f": "put", "key": k,
+ * "value": v} is "done". */
 #include <antiphon/model.h>
 
 static void server(aph *m, aph_value *data)

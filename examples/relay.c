@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * relay.c - a server that calls another: it forwards each request upstream on a new connection, and returns the reply.
+ * relay.c - a server that forwards each request to an upstream server on a new connection, and returns the reply.
  *
- * A negative connection is one that the server opens. The tester plays the upstream server, too: `respond` makes its
- * replies. Run it with --listen, the upstream port:
+ * Connections that the server opens have negative numbers. The tester also acts as the upstream server; `respond`
+ * returns its replies. --listen sets the upstream port:
  *
  *     antiphon test examples/relay.c --listen 0 --run './relay {port} {listen}'
  *
- * The state is {"open": client by upstream connection, "asked": number of requests of each client}. The numbers of
- * upstream connections are computed from both. Numbers in the order of arrival would make a different state for each
- * order of independent requests. */
+ * The state is {"open": client by upstream connection, "asked": number of requests of each client}. The number of an
+ * upstream connection is computed from the client and its number of requests. If connections were numbered in order of
+ * arrival, each order of independent requests would lead to a different state. */
 #include <antiphon/antiphon.h>
 
-enum { REQUESTS_MAX = 1 << 20 }; /* of one client */
+enum { REQUESTS_MAX = 1 << 20 }; /* per client */
 
 static void take_request(aph *m, aph_request q, aph_value *state)
 {
@@ -28,7 +28,7 @@ static void take_answer(aph *m, aph_request q, aph_value *state)
 {
     aph_value own = aph_int(q.from), open = aph_field(*state, "open"), client = aph_get(open, own);
     if (!client)
-        aph_never(m); /* a second reply: unspecified */
+        aph_never(m); /* the effect of a second reply is unspecified */
     *state = aph_put(*state, "open", aph_remove(open, own));
     aph_send(m, aph_int_of(client), q.message);
 }
