@@ -4,14 +4,15 @@
 # demo.sh - a demonstration of Antiphon: a correct server, a wrong one with its counterexample, and recorded histories.
 #
 # Every command must end with the expected exit code, so this is also a test. ANTIPHON is the program, ANTIPHON_SUBJECTS the
-# folder of the swap servers, REPORT the page to write. It takes about ten seconds.
+# folder of the swap servers, REPORT the page to write, FOLDER that of the traces. It takes about ten seconds.
 set -eu
 cd "$(dirname "$0")/.."
 antiphon=${ANTIPHON:-build/antiphon}
 subjects=${ANTIPHON_SUBJECTS:-build/subjects}
 report=${REPORT:-build/demo-report.html}
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+scratch=${FOLDER:-build/demo} # the failing script stays there, for the command that reproduces it
+rm -rf "$scratch"
+mkdir -p "$scratch"
 
 print_text() {
     echo

@@ -173,8 +173,8 @@ const char *aph_check_verdict_name(aph_check_verdict verdict); /* "pass" */
 const char *aph_trace_format_name(aph_trace_format format);    /* "jepsen-log" */
 /* Returns false if there is no format of that name. */
 bool aph_trace_format_named(const char *name, aph_trace_format *format);
-/* Returns the result as an object, for aph_json_write; docs/verdicts.md lists its fields. It is not protected from
- * aph_collect. */
+/* Returns the result as an object, for aph_json_write: the fields that docs/verdicts.md lists, with check_ns and
+ * evidence_ns in place of check_ms and evidence_ms, and without exit. It is not protected from aph_collect. */
 aph_value aph_check_result_value(const aph_check_result *result);
 
 #ifdef __cplusplus

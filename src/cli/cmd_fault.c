@@ -97,7 +97,7 @@ static void watch_signals(void)
 static int print_address(const proxying *p)
 {
     printf("listening on 127.0.0.1:%u\n", aphi_fault_proxy_port(proxy));
-    printf("before %s, breaks %s, every %llu, seed %llu\n", p->target.run ? p->target.run : p->target.target, p->kind,
+    printf("target %s; fault %s, every %llu, seed %llu\n", p->target.run ? p->target.run : p->target.target, p->kind,
            (unsigned long long)p->every, (unsigned long long)p->seed);
     return aphi_written(APHI_EXIT_PASS);
 }
@@ -110,11 +110,12 @@ static int print_totals(const proxying *p)
         uint64_t n;
         const char *many, *one;
     } counts[] = {{stats.connections, " connections, ", " connection, "}, {stats.requests, " requests, ", " request, "},
-                  {stats.answers, " responses; ", " response; "}, {p->fault.met, " could be broken, ", NULL},
-                  {p->fault.broken, " were", NULL}};
+                  {stats.answers, " responses; ", " response; "},
+                  {p->fault.met, " candidates for the fault, ", " candidate for the fault, "},
+                  {p->fault.broken, " injected", " injected"}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         aphi_report_count(&text, counts[i].n);
-        aphi_buffer_str(&text, counts[i].n == 1 && counts[i].one ? counts[i].one : counts[i].many);
+        aphi_buffer_str(&text, counts[i].n == 1 ? counts[i].one : counts[i].many);
     }
     puts(aphi_buffer_text(&text));
     aphi_buffer_free(&text);

@@ -149,8 +149,13 @@ static int replay_script(test *t, const aphi_script *script, const char *file)
     if (!t->session.campaign.environment)
         t->session.campaign.environment = script->environment;
     int code = check_options(t);
-    if (code >= 0 || (code = aphi_open_model(t->session.spec, &spec)))
+    if (code >= 0)
         return code;
+    if ((code = aphi_open_model(t->session.spec, &spec))) {
+        if (t->session.spec == script->model)
+            aphi_complain("%s: the model of this script is not built in; give its file after the script", file);
+        return code;
+    }
     code = (int)check_script(script, spec.model, file);
     if (!code)
         code = run_session(t, &spec);
@@ -177,7 +182,8 @@ static int replay_command(int count, char **words)
 }
 
 #define EXIT_CODES \
-    "0 pass, 1 fail, 2 usage, 3 unknown, 7 vacuous, 8 starved, 9 dead, 50 malformed, 51 no subject."
+    "0 pass, 1 fail, 2 usage, 3 unknown, 4 not written, 5 stopped, 7 vacuous, 8 starved, 9 dead, " \
+    "50 malformed, 51 no subject."
 
 const aphi_command aphi_command_test = {
     .name = "test",

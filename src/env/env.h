@@ -20,7 +20,7 @@ typedef struct aphi_env {
     size_t buffer;    /* messages in each direction of a connection; 0: no limit */
 } aphi_env;
 
-#define APHI_ENV_NAMES "tcp, tcp:N (buffers of N messages in each direction of a connection), sync and udp"
+#define APHI_ENV_NAMES "tcp, tcp:N (buffers of N messages in each direction of a connection), sync or udp"
 
 /* Returns false if there is no environment of that name. NULL is tcp. */
 bool aphi_env_named(const char *name, aphi_env *env);

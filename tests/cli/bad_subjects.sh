@@ -220,6 +220,9 @@ kill "$(cat "$dir/other/taken")"
 run 52 replay "$dir/no-such.script"
 err 'no-such.script'
 no_err 'no subject'
+echo '{"antiphon":1,"script":"mine","environment":"tcp","seed":1}' >"$dir/mine.script"
+run 30 replay --run "$(bad_kv right)" "$dir/mine.script"
+err 'mine.script: the model of this script is not built in; give its file after the script'
 
 # ---- full disks and other errors of the tester -----------------------------------------------------------------------
 
