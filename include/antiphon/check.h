@@ -13,7 +13,7 @@
  *
  * A check runs in the calling thread. It reads the trace with constant memory, feeds it to an oracle for each partition
  * of the state (oracle.h), and reads the trace again if partitions depend on each other or a search must keep more of
- * the history. It may reclaim values (aph_collect): values of the caller must be reachable from a root.
+ * the history. It may call aph_collect, so the caller's values must be reachable from a root.
  */
 #ifndef ANTIPHON_CHECK_H
 #define ANTIPHON_CHECK_H
@@ -31,14 +31,14 @@ extern "C" {
 typedef enum aph_model_source {
     APH_MODEL_BUILTIN, /* "register": the name of a built-in model */
     APH_MODEL_C,       /* "./mine.c": compiled with $CC or cc, and cached in $XDG_CACHE_HOME/antiphon */
-    APH_MODEL_LIBRARY, /* "./mine.so": compiled before */
+    APH_MODEL_LIBRARY, /* "./mine.so": an already compiled model */
     APH_MODEL_PROG,    /* "./mine.prog": a program in the language Prog */
 } aph_model_source;
 
 typedef struct aph_loaded_model {
     const aph_model *model;  /* valid until aph_model_unload */
     aph_model_source source;
-    const char *environment; /* the usual one for the model: "sync" for a program in Prog, else "tcp" */
+    const char *environment; /* the default for the model: "sync" for a program in Prog, else "tcp" */
     void *library;           /* private */
     aph_model *prog;         /* private */
 } aph_loaded_model;
@@ -50,18 +50,18 @@ typedef enum aph_load_fault {
     APH_LOAD_COMPILE,     /* the compiler rejects the file; its messages are on stderr */
     APH_LOAD_SETUP,       /* no compiler, no headers, or no writable directory for the library */
     APH_LOAD_LIBRARY,     /* the library cannot be loaded */
-    APH_LOAD_NO_MODEL,    /* the library has no aph_model_main, or that returns no usable model */
+    APH_LOAD_NO_MODEL,    /* the library has no aph_model_main, or aph_model_main returns no usable model */
     APH_LOAD_VERSION,     /* the model was compiled for another APH_MODEL_VERSION */
 } aph_load_fault;
 
 typedef struct aph_load_error {
     aph_load_fault fault;
-    char message[1024];   /* without a newline at its end */
+    char message[1024];   /* without a trailing newline */
 } aph_load_error;
 
-/* Returns false if the model cannot be loaded: *error has the reason, and there is nothing to unload. */
+/* Returns false if the model cannot be loaded; *error then has the reason, and nothing needs to be unloaded. */
 bool aph_model_load(const char *spec, aph_loaded_model *loaded, aph_load_error *error);
-/* The model, and each tree made from it, must no longer be in use. */
+/* Neither the model nor a tree made from it may still be in use. */
 void aph_model_unload(aph_loaded_model *loaded);
 /* Returns the bit of the named waiver in aph_model.waived, or 0 if the model has no such waiver. To allow a waiver, set
  * the bit in a copy of the model. */
@@ -81,83 +81,85 @@ typedef enum aph_trace_format {
 typedef struct aph_check_options {
     aph_oracle_options oracle;         /* environment, limits, promises; `order` is implied by `explain` */
     aph_trace_format format;
-    bool explain;                      /* for a pass, return an explanation, confirmed by an independent replay */
-    const volatile sig_atomic_t *stop; /* if not NULL: the check stops within about 10 ms after *stop becomes nonzero */
+    bool explain;                      /* after a pass, return an explanation that an independent replay confirmed */
+    const volatile sig_atomic_t *stop; /* if not NULL, the check stops within about 10 ms of *stop becoming nonzero */
     void (*progress)(void *context, uint64_t observations); /* called every few thousand observations; may be NULL */
     void *context;                     /* for progress */
 } aph_check_options;
 
 typedef enum aph_check_verdict {
     APH_CHECK_PASS,    /* the model explains the history */
-    APH_CHECK_FAIL,    /* it does not: see evidence */
-    APH_CHECK_UNKNOWN, /* a limit was reached first: see limit and line */
-    APH_CHECK_ERROR,   /* the trace or the model is unusable: see error and message */
+    APH_CHECK_FAIL,    /* the model does not explain the history; see evidence */
+    APH_CHECK_UNKNOWN, /* a limit was reached first; see limit and line */
+    APH_CHECK_ERROR,   /* the trace or the model is unusable; see error and message */
 } aph_check_verdict;
 
 typedef enum aph_check_error {
     APH_CHECK_NO_ERROR,
     APH_CHECK_OPTIONS,         /* unknown environment */
-    APH_CHECK_TRACE_IO,        /* the file cannot be read, or not a second time */
+    APH_CHECK_TRACE_IO,        /* the file cannot be read, or cannot be read a second time */
     APH_CHECK_TRACE_FORMAT,    /* the format is not recognized */
     APH_CHECK_TRACE_MALFORMED,
     APH_CHECK_TRACE_TRUNCATED, /* the file ends inside an observation */
     APH_CHECK_TRACE_ORPHAN,    /* a response without a request */
-    APH_CHECK_TRACE_OVERLAP,   /* a process has two operations at once */
+    APH_CHECK_TRACE_OVERLAP,   /* a process has two operations in progress at once */
     APH_CHECK_TRACE_RANGE,     /* an integer beyond 64 bits */
     APH_CHECK_TRACE_FRACTION,  /* a number that is not an integer */
     APH_CHECK_TRACE_NUL,       /* a raw NUL byte */
-    APH_CHECK_TRACE_TYPE,      /* an unknown type of operation */
+    APH_CHECK_TRACE_TYPE,      /* an unknown operation type */
     APH_CHECK_TRACE_LONG,      /* a line or form is too long */
     APH_CHECK_TRACE_REQUEST,   /* the model does not know a request */
     APH_CHECK_TRACE_EMPTY,     /* the trace has no request */
-    APH_CHECK_MODEL_CRASH,     /* APH_FAULT_CRASH */
-    APH_CHECK_MODEL_STUCK,     /* APH_FAULT_STUCK */
-    APH_CHECK_MODEL_IMPURE,    /* APH_FAULT_IMPURE */
-    APH_CHECK_MODEL_PROMISE,   /* APH_FAULT_PROMISE */
-    APH_CHECK_MODEL_CALL,      /* APH_FAULT_CALL */
+    APH_CHECK_MODEL_CRASH,     /* see APH_FAULT_CRASH */
+    APH_CHECK_MODEL_STUCK,     /* see APH_FAULT_STUCK */
+    APH_CHECK_MODEL_IMPURE,    /* see APH_FAULT_IMPURE */
+    APH_CHECK_MODEL_PROMISE,   /* see APH_FAULT_PROMISE */
+    APH_CHECK_MODEL_CALL,      /* see APH_FAULT_CALL */
 } aph_check_error;
 
 typedef struct aph_check_result {
     aph_check_verdict verdict;
     char *file;                /* the path that was given; "memory" for aph_check_memory */
-    char *model;               /* its name */
+    char *model;               /* the name of the model */
     aph_trace_format format;   /* as recognized; APH_FORMAT_AUTO if the trace could not be opened */
 
-    aph_check_error error;     /* with APH_CHECK_ERROR */
-    aph_limit limit;           /* with APH_CHECK_UNKNOWN; APH_LIMIT_STOPPED if options.stop ended the check */
-    char message[512];         /* describes the error, or the reason why the explanation does not hold; else "" */
-    uint64_t line, column;     /* place of the error or of the limit, from 1; 0 if it has none */
+    aph_check_error error;     /* set if the verdict is APH_CHECK_ERROR */
+    aph_limit limit;           /* set if the verdict is APH_CHECK_UNKNOWN; APH_LIMIT_STOPPED: by options.stop */
+    char message[512];         /* describes the error, or why the explanation is invalid; otherwise "" */
+    uint64_t line, column;     /* position of the error or limit, counted from 1; 0 if there is none */
 
-    /* With APH_CHECK_FAIL, an object:
-     *   line, connection   of the first response that nothing explains; exact is false if the search for
-     *                      it was cut short: an earlier response may be the first
+    /* With APH_CHECK_FAIL, an object with these fields:
+     *   line, connection   the position of the first response that has no explanation
+     *   exact              false if the search for that response was cut short, and an earlier one may be the first
      *   observed, request  the response, and its request if the model is rpc
      *   window             operations around it: connection, request, answer, line, call, end, violated
-     *   allowed            responses that the model allows instead: answer, state, order (lines of the requests in the
-     *                      order in which they were taken), given, because, clauses; all_allowed: the list is complete
-     *   part               of the state, if it has several */
+     *   allowed            responses that the model allows instead: answer, state, given, because, clauses, and order,
+     *                      the lines of the requests in the order in which the server took them
+     *   all_allowed        true if `allowed` is complete
+     *   part               the part of the state, if the state has several parts */
     aph_value evidence;
-    /* With APH_CHECK_PASS and options.explain, an array with an object for each part of the state: the order in which
-     * the server took the requests (order, as numbers of observations; lines) and its choices (choices, named). */
+    /* With APH_CHECK_PASS and options.explain, an array with an object for each part of the state. Its fields are the
+     * order in which the server took the requests (order: numbers of observations; lines), and the server's choices
+     * (choices, named). */
     aph_value explanation;
-    bool explanation_holds;    /* false is a bug in Antiphon */
+    bool explanation_holds;    /* if false, Antiphon has a bug */
 
     uint64_t operations;       /* requests */
     uint64_t observations;
     uint64_t configurations, steps, solver_calls; /* as in aph_oracle_stats */
-    uint64_t parts;            /* of the state that were checked separately */
-    int64_t check_ns;          /* time in the oracle, without reading the trace and without evidence_ns */
+    uint64_t parts;            /* parts of the state that were checked separately */
+    int64_t check_ns;          /* time in the oracle, excluding evidence_ns and reading the trace */
     int64_t evidence_ns;
     uint64_t resident_kb;      /* largest resident set of the process so far */
 } aph_check_result;
 
-/* All of these return a result that the caller frees; its values are roots until then. options may be NULL. */
+/* These functions return a result that the caller frees; until then, its values are roots. options may be NULL. */
 /* "-" is standard input. A file that cannot be read twice, such as a pipe, is checked with options.oracle.patient. */
 aph_check_result *aph_check_file(const aph_model *model, const char *path, const aph_check_options *options);
 aph_check_result *aph_check_memory(const aph_model *model, const void *bytes, size_t size,
                                    const aph_check_options *options);
 /* Replays an explanation (aph_check_result.explanation) on the model, without a search or a solver. The verdict is
- * APH_CHECK_PASS if it explains the history, APH_CHECK_FAIL with a message if not. */
+ * APH_CHECK_PASS if the explanation is valid for the history, otherwise APH_CHECK_FAIL with a message. */
 aph_check_result *aph_check_explanation(const aph_model *model, const char *path, const aph_check_options *options,
                                         aph_value explanation);
 void aph_check_result_free(aph_check_result *result);
@@ -171,10 +173,10 @@ void aph_check_files(const aph_model *model, const char *const *paths, size_t co
 
 const char *aph_check_verdict_name(aph_check_verdict verdict); /* "pass" */
 const char *aph_trace_format_name(aph_trace_format format);    /* "jepsen-log" */
-/* Returns false if there is no format of that name. */
+/* Returns false if there is no format with that name. */
 bool aph_trace_format_named(const char *name, aph_trace_format *format);
 /* Returns the result as an object, for aph_json_write: the fields that docs/verdicts.md lists, with check_ns and
- * evidence_ns in place of check_ms and evidence_ms, and without exit. It is not protected from aph_collect. */
+ * evidence_ns in place of check_ms and evidence_ms, and without exit. The object is not protected from aph_collect. */
 aph_value aph_check_result_value(const aph_check_result *result);
 
 #ifdef __cplusplus

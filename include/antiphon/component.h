@@ -2,13 +2,14 @@
  *
  * component.h - message-passing programs as models: components that send to and receive from ports.
  *
- * A component is a step as in model.h: a C function that is run again and again until it calls aph_halt. Its calls may
+ * A component is a step as in model.h: a C function that is called repeatedly until it calls aph_halt. Its calls may
  * depend only on *state, its data, and the results of the calls below. Antiphon does not run components against each
- * other: it converts each to a transition system, by running its step once for each message that it can receive. A step
- * may be abandoned at any call and run again from its beginning, so it must not hold resources across calls.
+ * other: it converts each component to a transition system, by running the step once for each message that it can
+ * receive. A step may be abandoned at any call and run again from its beginning, so it must not hold resources across
+ * calls.
  *
- * Receives are the only nondeterminism: a component does one thing at a time, but a receive may be open to several
- * messages. `antiphon reach` explores all runs, `antiphon conform` compares them with a real program.
+ * Receives are the only source of nondeterminism: a component does one thing at a time, but a receive may match several
+ * messages. `antiphon reach` explores all runs, and `antiphon conform` compares them with a real program.
  *
  *     static void ping(aph *m, aph_value *state)
  *     {
@@ -28,7 +29,7 @@ extern "C" {
 
 /* ---- programs ---------------------------------------------------------------------------------------------------- */
 
-/* The order in which a port delivers messages of aph_post. */
+/* The order in which a port delivers messages sent by aph_post. */
 typedef enum aph_medium {
     APH_FIFO_PAIR, /* for each sender, in the order of its sends */
     APH_FIFO_PORT, /* in the order of all sends */
@@ -37,16 +38,16 @@ typedef enum aph_medium {
 
 typedef struct aph_port {
     const char *name;
-    int owner;         /* index of the component that receives from it; all others may send to it */
+    int owner;         /* index of the component that receives from the port; all others may send to it */
     aph_medium medium;
-    int capacity;      /* messages of one sender in transit, at most; aph_post waits for room. 0: no limit */
+    int capacity;      /* maximum number of messages in transit per sender; aph_post waits for room. 0: no limit */
 } aph_port;
 
 typedef struct aph_component {
     const char *name;
     aph_step *step;
     aph_value (*initial)(const void *data); /* the initial state; NULL: the empty object */
-    const void *data;                       /* aph_data returns it to the step */
+    const void *data;                       /* passed to the step by aph_data */
 } aph_component;
 
 /* Components and ports are referred to by their index in these arrays. */
@@ -58,7 +59,7 @@ typedef struct aph_program {
     int component_count, port_count;
 } aph_program;
 
-/* Ends a source file with a program, for `antiphon reach FILE.c`: APH_PROGRAM(my_program), an aph_program variable. */
+/* Put APH_PROGRAM(my_program), where my_program is an aph_program, at the end of a file for `antiphon reach FILE.c`. */
 #define APH_PROGRAM(program_) \
     const aph_model *aph_model_main(void) \
     { \
@@ -67,7 +68,7 @@ typedef struct aph_program {
                              .step = aph_program_step, .program = &(program_)}; \
         return &model_; \
     }
-/* The step of the model of APH_PROGRAM; it only reports that the model is a program, not a server. */
+/* The step of a model made by APH_PROGRAM. It only reports that the model is a program, not a server. */
 void aph_program_step(aph *m, aph_value *state);
 
 /* ---- inside a component ------------------------------------------------------------------------------------------ */
@@ -79,7 +80,7 @@ void aph_program_step(aph *m, aph_value *state);
 void aph_post(aph *m, int port, aph_value label);
 /* Sends synchronously: returns when the message is received. */
 void aph_pass(aph *m, int port, aph_value label);
-/* Receives one of the labels of an array from one of its own ports; returns the label. */
+/* Receives a message with one of the labels in the array, from a port that the component owns. Returns the label. */
 aph_value aph_take(aph *m, int port, aph_value labels);
 
 typedef struct aph_alternative {
@@ -87,10 +88,11 @@ typedef struct aph_alternative {
     aph_value label;
     bool open; /* the guard: if false, this alternative is ignored */
 } aph_alternative;
-/* Receives by one of the n alternatives that are open; returns its index. At least one must be open. */
+/* Receives a message that matches one of the open alternatives. Returns the index of that alternative. At least one
+ * must be open. */
 int aph_select(aph *m, size_t n, const aph_alternative *alternatives);
 
-/* Makes a local event with this label, visible in the sequences of the component. */
+/* Performs a local event with this label, which appears in the local sequences of the component. */
 void aph_note(aph *m, const char *label);
 /* Ends the component. */
 void aph_halt(aph *m) __attribute__((noreturn));

@@ -5,7 +5,7 @@
  * A program opens a group, adds its threads and ports, and runs the group. Started on its own, it runs on POSIX threads
  * with a queue for each port. Started by `antiphon explore` or `antiphon conform`, it runs under control: Antiphon
  * decides which message each receive takes (docs/threads.md). For replay to work, the behaviour of a thread must depend
- * only on its argument and the messages that it received: not on shared variables, time or random numbers.
+ * only on its argument and on the messages that it received, not on shared variables, time or random numbers.
  *
  * A wrong call, such as a receive from the port of another thread, prints a message to stderr and aborts.
  *
@@ -68,11 +68,11 @@ typedef struct aph_message {
     bool sync;       /* sent by aph_thread_send_sync */
 } aph_message;
 
-/* An alternative of a selective receive. */
+/* An alternative in a selective receive. */
 typedef struct aph_choice {
     aph_thread_port *port;
-    const char *label; /* receive only messages with this label; NULL: all */
-    bool closed;       /* the guard is false: this choice is ignored */
+    const char *label; /* receive only messages with this label; NULL: any label */
+    bool closed;       /* the guard is false, so this choice is ignored */
 } aph_choice;
 
 typedef void aph_body(aph_thread *self, void *argument);
@@ -80,15 +80,15 @@ typedef void aph_body(aph_thread *self, void *argument);
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 aph_threads *aph_threads_open(void);
-/* Adds a thread that runs body(self, argument) when the group runs. Names of threads are unique. */
+/* Adds a thread that runs body(self, argument) when the group runs. Thread names must be unique. */
 aph_thread *aph_threads_add(aph_threads *group, const char *name, aph_body *body, void *argument);
-/* Adds a port. Only the owner receives from it, and only other threads send to it. Names of ports are unique. Each
- * sender may have `capacity` messages in transit there, 0: any number; its next send waits. */
+/* Adds a port. Only the owner receives from it, and only other threads send to it. Port names must be unique. Each
+ * sender may have up to `capacity` messages in transit to the port; further sends wait. 0: no limit. */
 aph_thread_port *aph_threads_port(aph_threads *group, const char *name, aph_thread *owner, aph_thread_medium medium,
                                   unsigned capacity);
 /* Runs all threads and returns when all have ended. A group runs once. Under control, the process forks here for each
- * run, and this function returns in the forked process. So do all setup that the runs share before the call, and start
- * no other threads before it. */
+ * run, and this function returns in the forked process. Do all setup that the runs share before this call, and start no
+ * other threads before it. */
 void aph_threads_run(aph_threads *group);
 /* Frees the group with its threads and ports. */
 void aph_threads_close(aph_threads *group);
@@ -106,8 +106,8 @@ void aph_thread_send_sync(aph_thread *self, aph_thread_port *to, const char *lab
 aph_message aph_thread_receive(aph_thread *self, aph_thread_port *from);
 /* Waits for a message with this label. */
 aph_message aph_thread_receive_label(aph_thread *self, aph_thread_port *from, const char *label);
-/* Waits for a message by one of up to APH_CHOICES_MAX choices; message.choice is its index. At least one choice must be
- * open. Open choices must not overlap: two with the same port need different labels. */
+/* Waits for a message that matches one of up to APH_CHOICES_MAX choices, and sets message.choice to its index. At least
+ * one choice must be open. Open choices must not overlap: two with the same port need different labels. */
 aph_message aph_thread_select(aph_thread *self, const aph_choice *choices, size_t count);
 /* Records a local event of the thread. Without control, this does nothing. */
 void aph_thread_event(aph_thread *self, const char *label);

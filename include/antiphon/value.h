@@ -3,9 +3,9 @@
  * value.h - immutable, interned, JSON-shaped data with symbolic holes.
  *
  * A value is one word. Null, booleans, integers below 2^60 and strings of up to seven bytes are stored in the word;
- * other values are pointers to interned nodes, one for each content, so `a == b` is equality.
- * Values are not freed individually. Each thread has its own heap, and `aph_collect` reclaims the nodes that no root
- * reaches. No other function of this header collects, so local variables need no protection. */
+ * other values are pointers to interned nodes. Equal values share a node, so `a == b` tests equality. Values are not
+ * freed individually. Each thread has its own heap, and `aph_collect` reclaims the nodes that no root reaches. No other
+ * function of this header collects, so local variables need no protection. */
 #ifndef ANTIPHON_VALUE_H
 #define ANTIPHON_VALUE_H
 
@@ -44,7 +44,7 @@ typedef enum aph_op {
     APH_AND,
     APH_OR,
     APH_NOT,   /* one operand */
-    APH_WRONG, /* no operand: an undefined result; no branch can depend on it */
+    APH_WRONG, /* no operand: an undefined result; a decision on it has no outcome */
 } aph_op;
 
 #define APH_NIL ((aph_value)0)
@@ -57,8 +57,8 @@ static inline aph_value aph_bool(bool b)
 }
 aph_value aph_int(int64_t i);
 aph_value aph_bytes(const void *bytes, size_t n);       /* any bytes, NUL included */
-/* The word of a string of n < 8 bytes: length in bits 4 to 7, then the bytes, lowest first. For a literal the compiler
- * computes it, provided that all callers are inlined. */
+/* The word of a string of n < 8 bytes: length in bits 4 to 7, then the bytes, lowest first. For a literal, it is
+ * computed at compile time, because all callers are inlined. */
 #define APH_INLINE_ inline __attribute__((always_inline))
 static APH_INLINE_ aph_value aph_short_(const char *bytes, size_t n)
 {
@@ -118,16 +118,17 @@ aph_value aph_substr(aph_value s, size_t from, size_t n);
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
 aph_value aph_at(aph_value array, size_t i);            /* APH_NIL if i is out of range */
-aph_value aph_push(aph_value array, aph_value item);    /* linear in the length, as all functions that return arrays */
+aph_value aph_push(aph_value array, aph_value item);    /* linear in the length, like all array functions below */
 aph_value aph_replace(aph_value array, size_t i, aph_value item);
 aph_value aph_slice(aph_value array, size_t from, size_t n);
 
 /* ---- objects ----------------------------------------------------------------------------------------------------- */
-/* Keys are strings; another value as a key means its JSON text. All functions are logarithmic in the number of keys. */
+/* Keys are strings; any other value used as a key stands for its JSON text. All functions are logarithmic in the number
+ * of keys. */
 
 aph_value aph_get(aph_value object, aph_value key);     /* APH_NIL if absent, or if object is not an object */
 aph_value aph_field_(aph_value object, const char *name, size_t n);
-static APH_INLINE_ aph_value aph_field(aph_value object, const char *name) /* the same, by name */
+static APH_INLINE_ aph_value aph_field(aph_value object, const char *name) /* aph_get with a C string as the key */
 {
     size_t n = strlen(name);
     return __builtin_constant_p(n) && n < 8 ? aph_get(object, aph_short_(name, n)) : aph_field_(object, name, n);
@@ -139,7 +140,7 @@ static APH_INLINE_ aph_value aph_put(aph_value object, const char *name, aph_val
     return aph_set(object, aph_str(name), item);
 }
 aph_value aph_remove(aph_value object, aph_value key);
-/* The i-th pair in the order of keys (aph_compare). Returns false if i is out of range. */
+/* Gets the i-th pair in key order (aph_compare). Returns false if i is out of range. */
 bool aph_pair_at(aph_value object, size_t i, aph_value *key, aph_value *item);
 
 /* ---- symbolic terms ---------------------------------------------------------------------------------------------- */
@@ -148,14 +149,13 @@ bool aph_pair_at(aph_value object, size_t i, aph_value *key, aph_value *item);
 aph_value aph_symbol(aph_kind sort, uint32_t number);
 aph_kind aph_symbol_sort(aph_value v);
 uint32_t aph_symbol_number(aph_value v);
-/* Builds a term; concrete operations are computed. Operands of a wrong kind, division by zero and overflow of 64 bits
- * give the term APH_WRONG, which no branch can satisfy. Equality of arrays and objects becomes equality of their items.
- * */
+/* Builds a term, or computes the result if both operands are concrete. Operands of a wrong kind, division by zero and
+ * 64-bit overflow give the term APH_WRONG. Equality of arrays and objects becomes equality of their items. */
 aph_value aph_term(aph_op op, aph_value a, aph_value b);
 aph_op aph_term_op(aph_value v);
 size_t aph_term_count(aph_value v);
 aph_value aph_term_arg(aph_value v, size_t i);
-aph_kind aph_sort_of(aph_value v);                      /* of a symbol, a term or a scalar */
+aph_kind aph_sort_of(aph_value v);                      /* the sort of a symbol, a term or a scalar */
 
 static inline aph_value aph_add(aph_value a, aph_value b) { return aph_term(APH_ADD, a, b); }
 static inline aph_value aph_sub(aph_value a, aph_value b) { return aph_term(APH_SUB, a, b); }
@@ -176,9 +176,9 @@ typedef struct aph_json_error {
     char message[120];
 } aph_json_error;
 
-/* Reads one JSON text. Returns false and sets *error if it is invalid. Numbers must be integers of 64 bits. Bytes of a
- * string that are not UTF-8 are kept, and written as \udcXX, which reads back as the byte XX. Symbols are written as
- * {"?": number, "sort": "int"} and terms as {"op": [operands]}, which are not read back as symbols and terms. */
+/* Reads one JSON text. Returns false and sets *error if it is invalid. Numbers must be 64-bit integers. String bytes
+ * that are not valid UTF-8 are kept, and written as \udcXX, which reads back as the byte XX. Symbols are written as
+ * {"?": number, "sort": "int"} and terms as {"op": [operands]}; these are read back as plain objects. */
 bool aph_json_read(const char *text, size_t n, aph_value *v, aph_json_error *error);
 void aph_json_write(FILE *out, aph_value v);
 /* Returns the text, NUL-terminated; the caller frees it. Sets *n to its length if n is not NULL. */
@@ -186,13 +186,13 @@ char *aph_json_text(aph_value v, size_t *n);
 
 /* ---- reclaiming -------------------------------------------------------------------------------------------------- */
 
-/* A root: called at each collection; marks the values in use with aph_mark. */
+/* A root function: called at each collection, it marks the values in use with aph_mark. */
 typedef void aph_root(void *context);
 void aph_root_add(aph_root *mark, void *context);
 void aph_root_remove(aph_root *mark, void *context);
 void aph_mark(aph_value v);
 void aph_collect(void);
-/* Bytes of all nodes now, and just after the last collection. */
+/* Return the size of all nodes in bytes, now and just after the last collection. */
 size_t aph_heap_bytes(void);
 size_t aph_heap_bytes_kept(void);
 /* Frees the calling thread's heap with all of its values. */

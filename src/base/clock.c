@@ -24,7 +24,7 @@ int64_t aphi_clock_idle_ns(void)
     if (fd >= 0)
         close(fd);
     text[n > 0 ? n : 0] = 0;
-    /* After "cpu": user, nice, system, idle. All are 0 on a system that does not count them. */
+    /* The fields after "cpu" are user, nice, system and idle. Some systems do not count them: all are 0. */
     if (sscanf(text, "cpu %*d %*d %*d %lld", &idle) != 1 || idle <= 0)
         return -1;
     return idle * (1000000000 / sysconf(_SC_CLK_TCK));

@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 int64_t aphi_clock_ns(void);
-/* The idle time of all processors of this machine in total; negative if it is not known. */
+/* Returns the total idle time of all processors; negative if it is not known. */
 int64_t aphi_clock_idle_ns(void);
-/* Sleeps for *ns, and lengthens it by half, up to a millisecond: for polling. */
+/* For polling: sleeps for *ns, then increases *ns by half, up to a millisecond. */
 void aphi_clock_backoff(int64_t *ns);
 #define APHI_CLOCK_BACKOFF_NS INT64_C(20000) /* the first pause */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * error.c - messages of failed operations; see error.h. */
+ * error.c - error messages; see error.h. */
 #include "base/error.h"
 
 #include <stdarg.h>

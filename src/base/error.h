@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * error.h - messages of failed operations. */
+ * error.h - error messages. */
 #ifndef APHI_BASE_ERROR_H
 #define APHI_BASE_ERROR_H
 

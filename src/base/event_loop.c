@@ -5,7 +5,7 @@
  * Idea:       Callers embed an aphi_watch for each descriptor; epoll stores its address. A round is one epoll_pwait2
  *             (timeouts in nanoseconds, no timerfd), one call for each ready descriptor, one for each due timer.
  * Invariants: 1. events[next] .. events[count - 1] are not handled yet, and name registered watches only
- *             2. interest is the kernel's while a watch is registered
+ *             2. while a watch is registered, `interest` equals the kernel's event mask
  * Cost:       no allocation and no system call per event. Unwatching scans the remaining events of the round.
  * Read next:  docs/decisions.md, "An event loop of our own" */
 #include "base/event_loop.h"
@@ -105,7 +105,7 @@ static int wait_for_events(aphi_event_loop *l, int64_t timeout_ns)
     }
     struct timespec timeout = {timeout_ns / 1000000000, timeout_ns % 1000000000};
     int n = epoll_pwait2(l->epoll, l->events, APHI_EVENT_LOOP_BATCH, timeout_ns < 0 ? NULL : &timeout, NULL);
-    if (n < 0 && (errno == ENOSYS || errno == EPERM)) { /* before Linux 5.11, or filtered: in milliseconds */
+    if (n < 0 && (errno == ENOSYS || errno == EPERM)) { /* before Linux 5.11, or filtered: use milliseconds */
         int64_t ms = timeout_ns < INT_MAX * INT64_C(1000000) ? (timeout_ns + 999999) / 1000000 : INT_MAX;
         n = epoll_wait(l->epoll, l->events, APHI_EVENT_LOOP_BATCH, timeout_ns < 0 ? -1 : (int)ms);
     }

@@ -11,12 +11,12 @@
 
 enum { APHI_EVENT_LOOP_BATCH = 256 }; /* descriptors handled in one round */
 
-/* A watched descriptor, part of a structure of the caller's. It must not move while it is watched. */
+/* A watched descriptor, embedded in a structure of the caller. It must not move while it is watched. */
 typedef struct aphi_watch {
     int fd;                /* -1: none */
     bool registered;
-    uint32_t interest;     /* of epoll: EPOLLIN, EPOLLOUT, EPOLLRDHUP */
-    void (*ready)(void *context, void *data, uint32_t events); /* context: that of the loop */
+    uint32_t interest;     /* epoll events: EPOLLIN, EPOLLOUT, EPOLLRDHUP */
+    void (*ready)(void *context, void *data, uint32_t events); /* context: the context of the loop */
     void *data;
 } aphi_watch;
 
@@ -34,15 +34,15 @@ typedef struct aphi_event_loop {
 
 /* Returns false with errno if no descriptor is left. The loop must not move afterwards. */
 bool aphi_event_loop_open(aphi_event_loop *l, void *context);
-/* Closes the loop, not the watched descriptors. A loop that is all zero or failed to open may be closed, too. */
+/* Closes the loop, but not the watched descriptors. Also valid for a loop that is all zero or failed to open. */
 void aphi_event_loop_close(aphi_event_loop *l);
 
-/* Watches w->fd, level-triggered, or changes its interest. 0 still reports EPOLLERR and EPOLLHUP. Makes no system call
- * if nothing changes. Returns false with errno if the descriptor cannot be added. */
+/* Watches w->fd, level-triggered, or changes its interest. With an interest of 0, EPOLLERR and EPOLLHUP are still
+ * reported. Makes no system call if nothing changes. Returns false with errno if the descriptor cannot be added. */
 bool aphi_event_loop_watch(aphi_event_loop *l, aphi_watch *w, uint32_t interest);
 /* Stops watching. Events of this round that are not handled yet are discarded: w may be freed at once. */
 void aphi_event_loop_unwatch(aphi_event_loop *l, aphi_watch *w);
-/* The same, and closes the descriptor, which spares the system call of unwatching. w->fd becomes -1. */
+/* Stops watching by closing the descriptor, which saves a system call. Sets w->fd to -1. */
 void aphi_event_loop_close_watch(aphi_event_loop *l, aphi_watch *w);
 
 /* Waits until a descriptor is ready or a timer is due, at most timeout_ns (negative: no limit), then calls `ready` of

@@ -2,7 +2,7 @@
  *
  * intern.c - a hash table with open addressing; the keys are stored in one array.
  *
- * Cost: the bytes of a key and about 20 more. Keys are never removed. */
+ * Cost: the bytes of each key plus about 20. Keys are never removed. */
 #include "base/intern.h"
 
 #include "base/memory.h"

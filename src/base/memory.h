@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * memory.h - allocation that does not fail: without memory the program aborts with a message. */
+ * memory.h - allocation that does not fail: if memory is exhausted, the program aborts with a message. */
 #ifndef APHI_BASE_MEMORY_H
 #define APHI_BASE_MEMORY_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * options.c - the parser of command lines, and the help that comes from the same tables. */
+ * options.c - the parser of command lines, and the help texts generated from the same tables. */
 #include "base/options.h"
 
 #include "base/buffer.h"
@@ -62,7 +62,7 @@ bool aphi_parse_number(const char *text, uint64_t least, uint64_t most, uint64_t
     return *text >= '0' && *text <= '9' && !*end && !errno && *value >= least && *value <= most;
 }
 
-/* Digits with at most one point, then one of the units; the first unit is that of a number without one. */
+/* Parses digits with at most one point, followed by a unit. The first unit is the default. */
 static bool parse_quantity(const char *text, const unit *units, double *value)
 {
     size_t n = strspn(text, "0123456789."), digits = strspn(text, "0123456789");
@@ -175,7 +175,7 @@ static int store_value(const aphi_option *o, void *options, const char *value)
 
 /* ---- finding options --------------------------------------------------------------------------------------------- */
 
-/* The option of that name, or the only one that begins with it. *matches is how many begin with it. */
+/* Returns the option with that name, or the only option that begins with it. *matches: how many begin with it. */
 static const aphi_option *option_named(const aphi_command *c, const char *name, size_t n, unsigned *matches)
 {
     const aphi_option *found = NULL;
@@ -217,7 +217,7 @@ static int print_command(const parser *p, void (*print)(const aphi_command *, FI
     return aphi_written(0);
 }
 
-/* value: after "=" or a letter, or NULL. Negative: continue; else the exit code. */
+/* value: the text after "=" or a letter, or NULL. Returns a negative number to continue, else the exit code. */
 static int take_option(parser *p, const aphi_option *o, const char *value)
 {
     if (o == &help_option)
@@ -245,7 +245,7 @@ static int take_long(parser *p, const char *word)
     return take_option(p, o, word[n] ? word + n + 1 : NULL);
 }
 
-/* A letter, with its value in the same word or the next one; or several letters of flags. */
+/* Takes a letter with its value in the same word or the next one, or several flag letters. */
 static int take_letters(parser *p, const char *word)
 {
     int code = -1;
@@ -293,7 +293,7 @@ int aphi_options_read(const aphi_command *command, void *options, int *count, ch
 
 enum { WIDTH_MIN = 80, WIDTH_USUAL = 100, WIDTH_MAX = 120, SYNOPSIS_MAX = 22 };
 
-/* The columns of the terminal, or of COLUMNS. */
+/* Returns the width of the terminal, or the value of COLUMNS. */
 static size_t help_width(FILE *out)
 {
     struct winsize size;
@@ -304,7 +304,7 @@ static size_t help_width(FILE *out)
     return width < WIDTH_MIN ? WIDTH_MIN : width > WIDTH_MAX ? WIDTH_MAX : width;
 }
 
-/* Prints the text from the given column on; lines that follow are indented to that column. */
+/* Prints the text from the given column on, and indents the following lines to that column. */
 static void print_wrapped(FILE *out, const char *text, size_t column, size_t width)
 {
     size_t at = column;

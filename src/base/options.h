@@ -2,7 +2,7 @@
  *
  * options.h - option tables of the commands, and the parser.
  *
- * A command has one table. From it come parsing, --help, the manual page and shell completion. */
+ * Each command has one table, which drives parsing, --help, the manual page and shell completion. */
 #ifndef APHI_BASE_OPTIONS_H
 #define APHI_BASE_OPTIONS_H
 
@@ -45,7 +45,7 @@ typedef struct aphi_command {
     const char *exit_codes;
     const aphi_option *options;
     int operands_min, operands_max; /* operands_max -1: no limit */
-    bool runs_program;           /* options end at the first operand: the others are a program's command line */
+    bool runs_program;           /* options end at the first operand; the rest is the command line of a program */
     int (*run)(int count, char **words);
 } aphi_command;
 
@@ -82,9 +82,9 @@ typedef struct aphi_command {
 
 /* ---- parsing ----------------------------------------------------------------------------------------------------- */
 
-/* Parses words[1] and up into the command's options. Returns a negative number if the command is to run: words[0]
- * and up are then the *count operands, followed by NULL. Otherwise returns the exit code: the help was printed, or a
- * message on stderr. */
+/* Parses words[1] and up into the command's options. Returns a negative number if the command should run: words[0] and
+ * up are then the *count operands, followed by NULL. Otherwise prints the help or an error message and returns the exit
+ * code. */
 int aphi_options_read(const aphi_command *command, void *options, int *count, char **words);
 
 /* Exit codes. */
@@ -110,12 +110,12 @@ int aphi_written(int code);
 
 /* ---- numbers and units ------------------------------------------------------------------------------------------- */
 
-/* Decimal digits only. Returns false if the text is not a number from least to most. */
+/* Accepts decimal digits only. Returns false if the text is not a number from least to most. */
 bool aphi_parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *value);
-/* "20s", "500ms", "2m", "1h", "0.5"; a number without a unit counts bare_ns. Returns false if the text is not a
- * duration. */
+/* "20s", "500ms", "2m", "1h", "0.5"; a number without a unit is a multiple of bare_ns. Returns false if the text is not
+ * a duration. */
 bool aphi_parse_duration(const char *text, int64_t bare_ns, int64_t *ns);
-/* "512K", "64M", "2G"; a number without a unit counts megabytes. Returns false if the text is not a size. */
+/* "512K", "64M", "2G"; a number without a unit is in megabytes. Returns false if the text is not a size. */
 bool aphi_parse_size(const char *text, uint64_t *bytes);
 
 #endif

@@ -2,12 +2,13 @@
  *
  * process.c - child processes by vfork and exec.
  *
- * Idea:       vfork, since fork copies the page tables of a heap that may be large. All memory that the child needs is
- *             allocated before; the child makes system calls only. A pipe that exec closes carries its errno.
+ * Idea:       use vfork, since fork copies the page tables of a heap that may be large. All memory that the child needs
+ *             is allocated before; the child only makes system calls. It reports the errno of exec on a pipe that exec
+ *             closes.
  * Invariants: 1. signals are blocked from before vfork until the child has reset its handlers: a handler must not run
  *                in the child, which shares our memory
- *             2. pid is a number of ours while it is not 0: a process of the group is not reaped yet
- * Not done:   posix_spawn: it has no way to set PR_SET_PDEATHSIG. */
+ *             2. while pid is not 0, a process of the group is unreaped, so the number is not reused
+ * Not done:   posix_spawn, which cannot set PR_SET_PDEATHSIG. */
 #include "base/process.h"
 
 #include "base/clock.h"
@@ -70,7 +71,7 @@ static _Noreturn void run_child(const aphi_process_options *o, char *const *argv
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
-/* Our environment and the variable. The caller frees the array, not its strings. */
+/* Returns our environment plus the variable. The caller frees the array, but not its strings. */
 static char **make_environment(const char *variable)
 {
     size_t count = 0, kept = 0, name = variable ? strcspn(variable, "=") + 1 : 0;
@@ -158,7 +159,7 @@ void aphi_process_note(aphi_process *p, pid_t pid, int status)
     }
 }
 
-/* Returns whether a process is left; if flags do not contain WNOHANG, none is. */
+/* Returns true if a process is left, which is possible only with WNOHANG. */
 static bool reap(aphi_process *p, int flags)
 {
     while (p->pid) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * random_choice.h - the one source of random choice: seeded, so that each run can be repeated. */
+ * random_choice.h - the only source of random choices, seeded so that each run can be repeated. */
 #ifndef APHI_BASE_RANDOM_CHOICE_H
 #define APHI_BASE_RANDOM_CHOICE_H
 

@@ -2,7 +2,8 @@
  *
  * timer_heap.c - a binary heap by time.
  *
- * Invariants: no timer is earlier than its parent; timers of the same time leave in the order of adding.
+ * Invariants: no timer is earlier than its parent; timers with the same time are removed in the order in which they
+ *             were added.
  * Cost:       logarithmic in the number of timers. */
 #include "base/timer_heap.h"
 

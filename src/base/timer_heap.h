@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 typedef struct aphi_timer {
-    int64_t ns;          /* of the clock */
-    uint64_t order;      /* set by aphi_timer_heap_add: timers of the same time are due in the order of adding */
+    int64_t ns;          /* the time at which it is due */
+    uint64_t order;      /* set by aphi_timer_heap_add: timers with the same time fire in this order */
     uint32_t kind;       /* kind, owner and detail are the caller's */
     int64_t owner;
     uint64_t detail;
@@ -30,7 +30,8 @@ bool aphi_timer_heap_next(aphi_timer_heap *a, int64_t now, aphi_timer *due);
 int64_t aphi_timer_heap_when(const aphi_timer_heap *a);
 void aphi_timer_heap_deinit(aphi_timer_heap *a);
 
-/* A random delay: up to mean_ns, and in one of four cases up to five times as long, so that reordering is frequent. */
+/* Returns a random delay up to mean_ns, or in one of four cases up to five times that, so that reordering is
+ * frequent. */
 int64_t aphi_delay(aphi_choice *c, int64_t mean_ns);
 
 #endif

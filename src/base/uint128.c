@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * uint128.c - counts of 128 bits. */
+ * uint128.c - 128-bit counts. */
 #include "base/uint128.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * uint128.h - counts of 128 bits. */
+ * uint128.h - 128-bit counts. */
 #ifndef APHI_BASE_UINT128_H
 #define APHI_BASE_UINT128_H
 

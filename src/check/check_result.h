@@ -10,7 +10,8 @@
 aph_check_result *aphi_check_result_make(const char *file, const char *model);
 void aphi_check_result_error(aph_check_result *r, aph_check_error error, const char *message);
 
-/* A result as a value that survives JSON, and back. unpack returns NULL if the value is not a packed result. */
+/* Convert a result to a value that can be written as JSON, and back. unpack returns NULL if the value is not a packed
+ * result. */
 aph_value aphi_check_result_pack(const aph_check_result *r);
 aph_check_result *aphi_check_result_unpack(aph_value packed);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * check_trace.c - one trace, one model, one result.
+ * check_trace.c - the check of one trace against one model.
  *
  * Idea:       observations are read in batches and fed to the partitions, so that reading and checking are timed
  *             separately without a clock call per observation. A trace whose partitions depend on each other is checked
@@ -31,7 +31,7 @@
 enum { BATCH = 4096 };
 
 typedef struct check {
-    const aph_model *model;         /* as it is in the environment */
+    const aph_model *model;         /* as returned by aphi_model_in_environment */
     const aph_check_options *options;
     const void *bytes;              /* the trace in memory; NULL: the file result->file */
     size_t size;
@@ -40,7 +40,7 @@ typedef struct check {
     aphi_partitions *partitions;
     aphi_lookahead_event *batch;
     size_t batch_count;
-    int status;                     /* of the reader: 1, 0 at the end, -1 on an error */
+    int status;                     /* result of the reader: 1, 0 at the end, -1 on an error */
     aph_verdict verdict;
     uint64_t line;                  /* of the last observation */
     aphi_history_capture histories; /* with options->explain */
@@ -86,7 +86,7 @@ static aph_verdict feed_event(check *c, const aphi_lookahead_event *o)
     }
 }
 
-/* Feeds the batch from this place on, while the condition holds. */
+/* Feeds the batch from this index on, while the condition holds. */
 static void feed_batch(check *c, size_t from, bool (*condition)(check *))
 {
     for (size_t i = from; i < c->batch_count && condition(c); i++) {
@@ -123,7 +123,7 @@ static void feed_all(check *c)
         if (c->options->progress)
             c->options->progress(c->options->context, r->observations);
     } while (c->status > 0 && is_passing(c) && !is_stopped(c));
-    /* The evidence of a failure is better with the responses that were known in advance. */
+    /* The evidence of a failure improves with the responses that were known in advance. */
     feed_batch(c, fed, wants_more);
     while (c->status > 0 && wants_more(c)) {
         read_batch(c);
@@ -245,7 +245,7 @@ static void fill_result(check *c)
 
 typedef enum attempt {
     DONE,
-    DEPENDENT, /* the partitions are tied: check the state as a whole */
+    DEPENDENT, /* the partitions depend on each other: check the state as a whole */
     TRIMMED,   /* failed after explanations were dropped: keep them all */
 } attempt;
 
@@ -278,9 +278,9 @@ static aphi_trace *open_trace(const check *c)
     return c->bytes ? aphi_trace_open_memory(c->bytes, c->size, &options) : aphi_trace_open(c->result->file, &options);
 }
 
-/* Maps memory pages before a check is timed: the check of a hundred operations takes less time than the system takes to
- * map the pages for it. Memory is allocated, written and freed, so that the allocator reuses its pages; nothing of the
- * check is computed in advance. A page takes about two microseconds: only as many are mapped as a short trace needs. */
+/* Maps memory pages before a check is timed: checking a hundred operations takes less time than mapping the pages for
+ * it. Memory is allocated, written and freed, so that the allocator reuses its pages; no part of the check is computed
+ * in advance. A page takes about two microseconds, so only as many are mapped as a short trace needs. */
 static void prefault_pages(void)
 {
     enum { PAGES = 2 << 20, PAGE = 1024 }; /* in bytes; the smallest page size */
@@ -320,7 +320,7 @@ static attempt check_once(check *c, bool whole, bool patient)
     return end;
 }
 
-/* A pipe is gone once it was read. */
+/* Returns false for a pipe, which can be read only once. */
 static bool can_read_again(const check *c)
 {
     struct stat s;

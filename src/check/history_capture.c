@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * history_capture.c - a whole trace in memory, split into parts as it is checked. */
+ * history_capture.c - a whole trace in memory, split into parts like the check. */
 #include "check/history_capture.h"
 
 #include "base/memory.h"

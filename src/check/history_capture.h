@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * history_capture.h - a whole trace in memory, split into parts as it is checked, for explanations. */
+ * history_capture.h - a whole trace in memory, split into parts like the check, for explanations. */
 #ifndef APHI_CHECK_HISTORY_CAPTURE_H
 #define APHI_CHECK_HISTORY_CAPTURE_H
 
@@ -26,7 +26,8 @@ typedef struct aphi_history_capture {
     size_t open_count, open_capacity;
 } aphi_history_capture;
 
-/* Its values are roots until aphi_history_capture_deinit. split: split the history by the model's parts. */
+/* The values of the history are roots until aphi_history_capture_deinit. split: split the history by the model's
+ * parts. */
 void aphi_history_capture_init(aphi_history_capture *h, const aph_model *model, const char *environment, bool split);
 void aphi_history_capture_deinit(aphi_history_capture *h);
 void aphi_history_capture_add(aphi_history_capture *h, const aphi_lookahead_event *o, bool paired);

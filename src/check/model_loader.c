@@ -2,15 +2,15 @@
  *
  * model_loader.c - built-in models, programs in Prog, and models compiled from C or loaded as shared libraries.
  *
- * Idea:       a model in C becomes a shared library in the user's cache. Its name there is a hash of the preprocessed
- *             text (and so of every included header), the compiler, the compiler's options, and APH_MODEL_VERSION.
- * Invariants: 1. A complete library is renamed into the cache: readers never see half a file, and concurrent runs do
- *                not disturb each other.
- *             2. Nothing is loaded from a directory that others can write to. If the cache is not private, or there is
- *                none, the model is compiled in a new private directory, which is removed before the model runs.
+ * Idea:       a model in C becomes a shared library in the user's cache. Its file name is a hash of the preprocessed
+ *             text (and thus of every included header), the compiler, the compiler's options, and APH_MODEL_VERSION.
+ * Invariants: 1. A library is renamed into the cache when it is complete: readers never see a partial file, and
+ *                concurrent runs do not interfere with each other.
+ *             2. Nothing is loaded from a directory that others can write to. If there is no private cache, the model
+ *                is compiled in a new private directory, which is removed before the model runs.
  * Cost:       the preprocessor for each load of a model in C (about 10 ms), and the compiler if the text is new.
  * Not done:   a hash of the source alone, without the preprocessor: a changed header would go unnoticed, and a stale
- *             model is a wrong verdict. */
+ *             model would give wrong verdicts. */
 #include <antiphon/check.h>
 
 #include "base/buffer.h"
@@ -30,7 +30,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char built_in_anchor; /* lies in the library */
+static const char built_in_anchor; /* an address in the library */
 
 __attribute__((format(printf, 3, 4))) static bool fail(aph_load_error *error, aph_load_fault fault,
                                                        const char *format, ...)
@@ -51,7 +51,7 @@ static bool ends_with(const char *text, const char *end)
 
 /* ---- built-in models --------------------------------------------------------------------------------------------- */
 
-/* The edit distance of the first 32 bytes. */
+/* Returns the edit distance of the first 32 bytes. */
 static size_t edit_distance(const char *a, const char *b)
 {
     enum { MAX = 32 };
@@ -109,7 +109,7 @@ static bool fail_unreadable(const char *path, aph_load_error *error)
     return fail(error, APH_LOAD_UNREADABLE, "cannot read %s: %s", path, strerror(errno));
 }
 
-/* "dir/abs.prog" gives a model called "abs". */
+/* The model in "dir/abs.prog" is called "abs". */
 static char *stem(const char *path)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -165,7 +165,7 @@ static bool fail_load(const char *shown, aph_load_error *error)
                     : "correct the name: <antiphon/model.h> and <antiphon/value.h> declare the functions for models");
 }
 
-/* shown is the path for messages: the one that the caller gave. */
+/* shown: the path given by the caller, for messages. */
 static bool open_library(const char *path, const char *shown, aph_loaded_model *loaded, aph_load_error *error)
 {
     char *file = aphi_alloc(strlen(path) + 3); /* dlopen searches the system directories for a bare name */
@@ -191,7 +191,7 @@ static bool open_library(const char *path, const char *shown, aph_loaded_model *
 
 /* ---- directories ------------------------------------------------------------------------------------------------- */
 
-/* Cuts the name of the file off its path. */
+/* Removes the file name from a path. */
 static void cut_file_name(char *path)
 {
     char *slash = strrchr(path, '/');
@@ -199,7 +199,7 @@ static void cut_file_name(char *path)
         *slash = '\0';
 }
 
-/* The directories of the program and of the library. */
+/* Finds the directories of the program and of the library. */
 static void find_self(char program[PATH_MAX], char library[PATH_MAX])
 {
     Dl_info self;
@@ -296,7 +296,7 @@ enum { ARGS_MAX = 64 };
 
 typedef struct compilation {
     const char *source; /* with ./ before a name that starts with a minus sign */
-    char *compiler;     /* $CC cut into words */
+    char *compiler;     /* $CC split into words */
     char *include;
     char *argv[ARGS_MAX];
     int argc;           /* arguments that all calls have in common */
@@ -324,7 +324,7 @@ static void add_argument(compilation *c, int *argc, const char *word)
     c->argv[*argc] = NULL;
 }
 
-/* Runs the compiler with our stderr. Appends its stdout to *out unless that is NULL. */
+/* Runs the compiler with our stderr. Appends its stdout to *out, unless out is NULL. */
 static bool run_compiler(compilation *c, aphi_buffer *out, aph_load_error *error)
 {
     int status = aphi_process_run(&(aphi_process_options){.argv = c->argv}, out);
@@ -334,7 +334,7 @@ static bool run_compiler(compilation *c, aphi_buffer *out, aph_load_error *error
     return status == 0 || fail(error, APH_LOAD_COMPILE, "%s does not compile", c->source);
 }
 
-/* The name of the library in the cache. */
+/* Computes the name of the library in the cache. */
 static bool cache_key(compilation *c, uint64_t *key, aph_load_error *error)
 {
     aphi_buffer text = {0};

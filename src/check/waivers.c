@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { CHECK_MS = 5000 /* all waivers together */, HINT_MS = 100 };
+enum { CHECK_MS = 5000 /* time limit for all waivers together */, HINT_MS = 100 };
 
 uint64_t aph_waiver_bit(const aph_model *model, const char *name)
 {
@@ -26,7 +26,7 @@ uint64_t aphi_waive_known(const char *const *known, aph_model *model)
     return more;
 }
 
-/* The verdict on the trace with exactly these waivers. */
+/* Returns the verdict on the trace with exactly these waivers. */
 static aph_check_verdict check_with(const aph_model *model, uint64_t waived, const char *trace, const char *environment,
                                     int ms)
 {

@@ -8,8 +8,8 @@
 
 #include "base/buffer.h"
 
-/* Allows the waivers in the NULL-terminated list; names that the model does not have are skipped. Returns the bits that
- * were not set before. */
+/* Allows the waivers in the NULL-terminated list; names of unknown waivers are skipped. Returns the bits that were
+ * newly set. */
 uint64_t aphi_waive_known(const char *const *known, aph_model *model);
 /* Maps the name of each allowed waiver to "needed" if the trace is rejected without it, "not needed", or "unclear".
  * Returns APH_NIL if none is allowed. progress, if not NULL, is called with the number of waivers decided so far. */

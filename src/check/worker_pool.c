@@ -2,10 +2,11 @@
  *
  * worker_pool.c - checks of many files in several processes.
  *
- * Idea:       workers are processes: values belong to a thread, and a crash or an endless loop in one does not affect
- *             the others. Each takes the next index from a counter in shared memory and writes lines to a pipe: "begin
- *             N", then "result N {...}". The last "begin" of a dead worker names the file that it was checking.
- * Not done:   threads: they would share nothing but the risk. */
+ * Idea:       workers are processes, because values belong to a thread, and a crash or an endless loop in one process
+ *             does not affect the others. Each worker takes the next index from a counter in shared memory and writes
+ *             lines to a pipe: "begin N", then "result N {...}". The last "begin" of a dead worker names the file that
+ *             it was checking.
+ * Not done:   threads, which could share nothing, and would all be lost if one crashed. */
 #include "check/check_result.h"
 
 #include "base/buffer.h"
@@ -41,7 +42,7 @@ static bool is_stopped(const pool *p)
 
 /* ---- in a worker ------------------------------------------------------------------------------------------------- */
 
-/* Not _exit: a program may replace it, to keep models from calling it. */
+/* Does not call _exit, which a program may replace to keep models from calling it. */
 static _Noreturn void exit_worker(void)
 {
     for (;;)

@@ -7,8 +7,8 @@
  *             arrive one at a time.
  * Invariants: 1. a decoded message can be encoded, to bytes that decode to the same message
  *             2. the result does not depend on how the bytes were split, except that errors may be found earlier
- *             3. no message exceeds the limit: a gigabyte without an end is malformed after 16 MiB
- * Not done:   rejecting wrong JSON before the end of its line. The position of the first wrong byte is the same.
+ *             3. no message exceeds the limit: an endless message is rejected after 16 MiB
+ * Not done:   rejecting invalid JSON before the end of its line; the reported position would be the same.
  * Read next:  docs/writing-models.md, tests/unit/test_codec.c, tests/fuzz/fuzz_codec.c */
 #include "codec/codec_internal.h"
 
@@ -45,8 +45,8 @@ static void require(bool promise, const aph_codec *codec, const char *problem)
     abort();
 }
 
-/* Passes at most `limit` bytes to the codec: a message that is too long is rejected as such, however many of its bytes
- * have arrived, and whatever they are. */
+/* Passes at most `limit` bytes to the codec, so that a message that is too long is rejected for its length, no matter
+ * how many of its bytes have arrived. */
 static aph_decoded decode_within(const aph_codec *codec, aph_wire *w, size_t limit)
 {
     size_t count = w->count;
@@ -122,7 +122,7 @@ bool aph_encode(const aph_codec *codec, aph_side side, aph_value message, aph_va
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-/* *n: the number of bytes before the next \n. */
+/* Sets *n to the number of bytes before the next \n. */
 static bool find_line(aph_wire *w, size_t *n)
 {
     const unsigned char *end = memchr(w->bytes + w->scanned, '\n', w->count - w->scanned);
@@ -204,7 +204,7 @@ const aph_codec aph_codec_json = {.name = "json", .decode = decode_json, .encode
 
 /* ---- datagrams --------------------------------------------------------------------------------------------------- */
 
-/* A datagram without a newline: its end is the end of the line. */
+/* In a datagram without a newline, the line ends at the end of the datagram. */
 static aph_decoded decode_without_newline(const aph_codec *codec, aph_wire *w)
 {
     unsigned char *line = aphi_alloc(w->count + 1);

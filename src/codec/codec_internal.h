@@ -13,11 +13,10 @@ struct aph_sink {
     const char *here;
 };
 
-/* Appends the message to out. Returns false, without changing out, if the message is not one of the protocol or is too
- * long. codec: NULL: JSON lines, as in aph_decode. here: the address at which the subject can connect to the tester, or
- * NULL. */
+/* Appends the message to out. Returns false, without changing out, if it is not a valid protocol message or is too
+ * long. A NULL codec means JSON lines. here: the address at which the subject can connect to the tester, or NULL. */
 bool aphi_encode_at(const aph_codec *codec, const char *here, aph_side side, aph_value message, aphi_buffer *out);
-/* Decodes a datagram, all bytes of which must be one message. Never returns APH_MORE. */
+/* Decodes a datagram, which must be exactly one message. Never returns APH_MORE. */
 aph_decoded aphi_decode_datagram(const aph_codec *codec, aph_wire *wire);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * env.c - the environments by name. */
+ * env.c - environments by name. */
 #include "env/env.h"
 
 #include <stdlib.h>

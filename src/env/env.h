@@ -2,10 +2,10 @@
  *
  * env.h - the environment between tester and server: the order in which messages may arrive.
  *
- *   sync   no delay: a request is taken when it is sent, a response is observed when it is sent
- *   tcp    each connection preserves order, different connections do not, and delays are unbounded
- *   tcp:N  the same with bounded buffers: a connection holds up to N messages each way, then the sender waits
- *   udp    messages may be lost, duplicated and reordered, even on one connection
+ *   sync no delay: a request is taken, and a response is observed, at the moment when it is sent tcp each connection
+ *   preserves order, different connections do not, and delays are unbounded tcp:N the same with bounded buffers: a
+ *   connection holds up to N messages in each direction; further sends wait udp messages may be lost, duplicated and
+ *   reordered, even on one connection
  */
 #ifndef APHI_ENV_ENV_H
 #define APHI_ENV_ENV_H
@@ -16,7 +16,7 @@
 typedef struct aphi_env {
     bool immediate;   /* a request reaches the server when it is sent */
     bool fifo;        /* messages of one connection arrive in order */
-    bool lossy;       /* messages may be lost, and arrive more than once */
+    bool lossy;       /* messages may be lost or duplicated */
     size_t buffer;    /* messages in each direction of a connection; 0: no limit */
 } aphi_env;
 

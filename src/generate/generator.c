@@ -5,11 +5,12 @@
  * Idea:       requests come from the model's generator or its shape, and those that reached new branches become more
  *             likely. A run alternates between calm phases, in which each request waits for the previous response, and
  *             busy phases with many requests in flight. Most errors of servers are found in calm phases, because the
- *             order of processing is known: often two related requests (the same partition, or the same value in some
- *             field) follow each other on different connections, as the GET after the PUT of figure 6.3 in Li, "Testing
- *             by dualization". Races are found in busy phases. Some phases use only a few connections, some write
- *             messages in chunks.
- * Picture:    connections are a list from the least to the most recently used; the next one is taken near its head.
+ *             order of processing is known. There, related requests (of the same partition, or with an equal field)
+ *             often follow each other on different connections, like the GET after the PUT in figure 6.3 of Li,
+ *             "Testing by dualization". Races are found in busy phases. Some phases use only a few connections, some
+ *             write messages in chunks.
+ * Picture:    connections form a list from the least to the most recently used; the next one is taken from near its
+ *             head.
  *
  *                 oldest -> c4 -> c1 -> c7 -> ... -> c2 <- newest
  *
@@ -33,9 +34,9 @@ enum {
     KINDS_MAX = 64,     /* with weights */
     TRIES = 16,         /* draws for a related request */
     FAULTS_MAX = 64,    /* successive draws that cannot be sent */
-    KINDS_DRAWS = 1000, /* to list the kinds */
-    VALUES_DRAWS = 5000, /* enough to find the values that never occur together */
-    FREQUENT = 90,      /* occurrences in these of a value that may be substituted for others */
+    KINDS_DRAWS = 1000, /* draws to list the kinds */
+    VALUES_DRAWS = 5000, /* draws, enough to find the values that never occur together */
+    FREQUENT = 90,      /* occurrences in VALUES_DRAWS of a value that may be substituted for others */
     OVERDUE_TIMES = 8,
     OVERDUE_MORE = 64,
     LONG_RUN = 1024,    /* actions */
@@ -68,7 +69,7 @@ struct aphi_generator {
     const aph_model *model;
     aphi_request_shape *shape;  /* NULL: the model has a generator */
     aph_gen gen;
-    connection *connections;    /* one more element, for the ends of the list */
+    connection *connections;    /* has one more element, for the ends of the list */
     int64_t *labels;
     uint32_t count;
     size_t depth;
@@ -108,7 +109,8 @@ static aphi_weighted *option_of_kind(aphi_generator *g, aph_value kind)
     return &k->option;
 }
 
-/* Accepts a request of a generator in C by the weight of its kind. A shape has weights for its own choices. */
+/* Accepts a request from a generator in C with a probability given by the weight of its kind. A shape has weights for
+ * its own choices. */
 static bool accept_kind(aphi_generator *g, aph_value kind)
 {
     aphi_weighted *option = option_of_kind(g, kind);
@@ -158,7 +160,7 @@ static bool is_same_part(const aph_model *model, aph_value a, aph_value b)
     return part == model->part(b) && aphi_expression_newest(part) == 0;
 }
 
-/* The first tries accept only another kind of request, if there is one. */
+/* The first tries accept only a request of another kind, if there is one. */
 static bool meets_wish(aphi_generator *g, aph_value request, aph_value kind, int tries)
 {
     aph_value wish = g->gen.wish;
@@ -168,7 +170,7 @@ static bool meets_wish(aphi_generator *g, aph_value request, aph_value kind, int
     return (other_kind || tries >= TRIES / 2) && are_related(g->model, request, wish);
 }
 
-/* Returns a request that can be sent, or APH_NIL and sets g->error. A shape yields sound requests, or null. */
+/* Returns a request that can be sent, or sets g->error and returns APH_NIL. A shape yields sound requests or null. */
 static aph_value draw_sound(aphi_generator *g)
 {
     for (int faults = 0; faults < FAULTS_MAX; faults++) {
@@ -263,8 +265,8 @@ static uint32_t choose_connection(aphi_generator *g, uint32_t avoided)
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
 
-/* A phase uses all connections a few times; one with a focus is shorter. Calm phases find their errors soon: in a long
- * run the busy phases become longer. */
+/* A phase uses all connections a few times; a phase with a focus is shorter. Calm phases find their errors early, so in
+ * a long run the busy phases become longer. */
 static void begin_phase(aphi_generator *g)
 {
     aphi_choice *c = &g->gen.choice;
@@ -290,7 +292,7 @@ static void wait_for_answer(aphi_action *a, int64_t label)
     a->waits_for = label + 1;
 }
 
-/* The oldest request in flight on the connection, or the oldest one stored. */
+/* Returns the oldest request in flight on the connection, or the oldest one stored. */
 static int64_t oldest_in_flight(const aphi_generator *g, uint32_t c)
 {
     const connection *x = &g->connections[c];
@@ -313,7 +315,7 @@ static void wait_pause(aphi_generator *g, aphi_action *a)
                                       aphi_choice_chance(&g->gen.choice, 1, 4) ? PAUSE_US_HIGH : 4 * PAUSE_US_LOW);
 }
 
-/* The label of the request on its own connection whose response the action must wait for, or 0. */
+/* Returns the label of the request on the same connection whose response the action must wait for, or 0. */
 static int64_t must_wait_for(const aphi_generator *g, const aphi_action *a)
 {
     uint32_t c = (uint32_t)a->connection;
@@ -322,8 +324,8 @@ static int64_t must_wait_for(const aphi_generator *g, const aphi_action *a)
     return is_full(g, c) ? oldest_in_flight(g, c) : 0;
 }
 
-/* follows: it is related to the latest request, and waits for its response. A wait for quiet is rare: it takes as long
- * as thousands of messages. */
+/* follows: the action is related to the latest request, and waits for its response. A wait for quiet is rare, because
+ * it takes as long as thousands of messages. */
 static void choose_wait(aphi_generator *g, aphi_action *a, bool follows)
 {
     aphi_choice *c = &g->gen.choice;
@@ -395,7 +397,7 @@ aphi_action aphi_generator_next(aphi_generator *g, const aphi_knowledge *known)
     bool follows = g->last_label && aphi_choice_chance(choice, g->now.calm ? 4 : 1, 8);
     uint32_t c = choose_connection(g, follows ? g->last_connection : g->count);
     bool settled = in_flight(g, c) == 0 && g->connections[c].sent > 0;
-    /* Only if the model responds to each request is it known that the connection is idle. */
+    /* A connection is known to be idle only if the model responds to each request. */
     bool closes = settled && aphi_choice_chance(choice, 1, 512) && g->model->rpc;
     aphi_action a = closes ? next_close(g, c) : next_send(g, c, follows);
     g->actions++;
@@ -487,7 +489,7 @@ void aphi_generator_close(aphi_generator *g)
 /* Adds the request to the collected data. */
 typedef aph_value note_request(const aph_model *model, aph_value noted, aph_value request);
 
-/* Collects data of requests that are drawn without known messages. */
+/* Collects data from requests that are drawn without known messages. */
 static aph_value note_draws(const aph_model *model, uint64_t draws, note_request *note)
 {
     char error[300];
@@ -526,7 +528,7 @@ static aph_value count_value(aph_value before, aph_value value, aph_value reques
     return APH_ARRAY_OF(value, aph_int(before ? aph_int_of(aph_at(before, 1)) + 1 : 1), fields);
 }
 
-/* By field, and by the value as a key. */
+/* Counts the values of the request by field, with the value as a key. */
 static aph_value note_values(const aph_model *model, aph_value noted, aph_value request)
 {
     aph_value field, value;

@@ -10,14 +10,14 @@
 
 typedef struct aphi_generator aphi_generator;
 
-/* The information that a generator may use for an action, borrowed for the call. */
+/* The information that a generator may use for an action. It is borrowed for the call. */
 typedef struct aphi_knowledge {
     aph_value state;               /* of the model in some explanation, or APH_NIL */
     const aphi_labelled *seen;
     const uint32_t *in_flight;     /* by connection: outstanding requests */
     size_t connections;
-    /* By name of a branch of the model, how often explanations took it; an object, or APH_NIL. Kinds of requests and
-     * field values that led to a new branch are generated more often. */
+    /* An object that maps each branch of the model to the number of times that explanations took it, or APH_NIL. Kinds
+     * of requests and field values that led to a new branch are generated more often. */
     aph_value branches;
 } aphi_knowledge;
 
@@ -26,25 +26,25 @@ typedef struct aphi_knowledge {
 aphi_generator *aphi_generator_open(const aph_model *model, uint64_t seed, size_t connections, size_t depth,
                                     char *error, size_t error_size);
 void aphi_generator_close(aphi_generator *g);
-/* To be called before the first action: no connection will have requests of different partitions in flight, if the
- * model has partitions. This is needed to judge them separately (oracle/partitions.h). */
+/* Ensures that no connection has requests of different partitions in flight, if the model has partitions. This is
+ * needed to judge them separately (oracle/partitions.h). Call it before the first action. */
 void aphi_generator_keep_apart(aphi_generator *g);
 /* Returns the next action of the run: a send, or rarely a close. No connection starves. A connection is closed only
  * when it has no outstanding requests. An action waits only for responses to requests of this generator. Returns an
  * action with label 0 if the model's generator is wrong; see aphi_generator_error. */
 aphi_action aphi_generator_next(aphi_generator *g, const aphi_knowledge *known);
-/* An action on the connection is performed after later ones. Returns its new label, which is greater than all before;
- * later waits for the action use it. */
+/* Call this when an action is performed after later ones. Returns its new label, which is greater than all earlier
+ * labels; later waits for the action use it. */
 int64_t aphi_generator_rename(aphi_generator *g, int64_t connection, int64_t label);
 /* Returns true if the latest action is in a calm phase, in which each request waits for the previous response. */
 bool aphi_generator_is_calm(const aphi_generator *g);
 const char *aphi_generator_error(const aphi_generator *g);
 
-/* The kind of a request, a string. request: a message or an expression. */
+/* Returns the kind of a request, a string. request: a message or an expression. */
 aph_value aphi_request_kind(const aph_model *model, aph_value request);
-/* The kinds of requests in 1,000 draws without known messages: the keys of an object. */
+/* Returns an object whose keys are the kinds of requests in 1,000 draws without known messages. */
 aph_value aphi_generator_kinds(const aph_model *model);
-/* The frequent values of fields in 5,000 such draws: an object of arrays of [VALUE, FIELDS], by field. The keys of
+/* Returns the frequent values of fields in 5,000 such draws: for each field, an array of [VALUE, FIELDS]. The keys of
  * FIELDS are the fields of all requests with that value. Values have no holes. */
 aph_value aphi_generator_values(const aph_model *model);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * generator_api.c - the functions of a generator: random choices, known messages, holes. */
+ * generator_api.c - the functions that a generator calls: random choices, known messages, holes. */
 #include "generate/generator_api.h"
 
 #include "value/heap.h"

@@ -13,11 +13,11 @@ struct aph_gen {
     int64_t connection;
     uint64_t number;
     aphi_weights weights;
-    aph_value wish;              /* a related request is wanted; APH_NIL: any */
+    aph_value wish;              /* the request that the next one should relate to; APH_NIL: none */
 };
 
-/* Returns a hole that refers to a message of a side, responses or requests, that has a value at the path; later
- * messages are more likely. Returns APH_NIL if there is none. */
+/* Returns a hole that refers to a response (or, if `answers` is false, a request) with a value at the path, preferably
+ * a late one. Returns APH_NIL if there is none. */
 aph_value aphi_gen_hole(aph_gen *g, bool answers, aph_value path, const char *function);
 
 #endif

@@ -6,9 +6,9 @@
  *             text is compiled to a tree, in which parts without forms are single values; a draw walks the tree.
  *             Choices among alternatives use the weights of the generator.
  * Invariants: (1) only fields of objects and items of arrays can be absent, so a draw always yields a request.
- *             (2) fresh strings step through all strings of their length: the step is coprime to their number, so none
- *             is repeated before all were used.
- * Cost:       a draw is linear in the request; opening, in the text. */
+ *             (2) fresh strings step through all strings of their length: the step is coprime to their number, so no
+ *                 string is repeated before all were used.
+ * Cost:       a draw is linear in the request; opening is linear in the text. */
 #include "generate/request_shape.h"
 
 #include <stdarg.h>
@@ -120,7 +120,7 @@ __attribute__((format(printf, 2, 3))) static node *fail_shape(reading *r, const 
 
 static node *read_node(reading *r, aph_value v, bool may_be_absent);
 
-/* Reads a part; the format yields the end of its place. */
+/* Reads a part; the format describes its position within the enclosing part. */
 __attribute__((format(printf, 4, 5))) static node *read_part(reading *r, aph_value v, bool may_be_absent,
                                                              const char *format, ...)
 {
@@ -136,7 +136,7 @@ __attribute__((format(printf, 4, 5))) static node *read_part(reading *r, aph_val
     return n;
 }
 
-/* {"weight": n, "of": X}, or X alone with the weight 1. */
+/* Reads {"weight": n, "of": X}, or X alone, which has the weight 1. */
 static bool read_weight(reading *r, aph_value *v, aphi_weighted *option)
 {
     aph_value weight = aph_field(*v, "weight");
@@ -165,7 +165,7 @@ static node *read_alternatives(reading *r, aph_value list, bool may_be_absent)
     return n;
 }
 
-/* The alternatives of the whole shape are requests. */
+/* Reads the alternatives of the whole shape, which are requests. */
 static node *read_requests(reading *r, aph_value list)
 {
     node *n = read_alternatives(r, list, false);
@@ -205,7 +205,7 @@ static node *read_optional(reading *r, aph_value form, bool may_be_absent)
     return n->children[0] ? n : NULL;
 }
 
-/* [low, high], or one number for both if `single`. */
+/* Reads [low, high], or one number for both if `single`. */
 static bool read_limits(aph_value v, bool single, int64_t *low, int64_t *high)
 {
     aph_value a = aph_at(v, 0), b = aph_at(v, 1);
@@ -391,7 +391,7 @@ static node *draw_alternative(node *n, aph_gen *g, aph_value wish)
     return n->children[aphi_weights_pick(&g->weights, n->options, n->count, &g->choice)];
 }
 
-/* Favours limits: many errors occur there. */
+/* Favours the limits, where many errors occur. */
 static int64_t draw_integer(const node *n, aph_gen *g)
 {
     switch (aph_gen_below(g, 16)) {

@@ -8,8 +8,8 @@
 
 typedef struct aphi_request_shape aphi_request_shape;
 
-/* functions: as in a model; seed: of fresh strings. The values of the shape are kept alive. Returns NULL with a message
- * if the text is wrong. */
+/* functions: as in a model; seed: for fresh strings. The values of the shape are kept alive. Returns NULL with a
+ * message if the text is invalid. */
 aphi_request_shape *aphi_request_shape_open(const char *text, const aph_function *functions, uint64_t seed, char *error,
                                             size_t error_size);
 void aphi_request_shape_close(aphi_request_shape *s);

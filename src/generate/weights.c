@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * weights.c - weighted choices that learn. */
+ * weights.c - adaptive weighted choices. */
 #include "generate/weights.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * weights.h - weighted choices that learn: options that led to a new branch of the model are chosen more often.
+ * weights.h - adaptive weighted choices: options that led to a new branch of the model are chosen more often.
  *
  * The options of a draw count only if its result is used. When a branch is reached for the first time, the options used
  * last get a bonus, which decays with each later use. */
@@ -33,11 +33,11 @@ void aphi_weights_begin(aphi_weights *t);
 /* Picks one of n > 0 options by weight and bonus, among the unused ones while there are any. */
 size_t aphi_weights_pick(aphi_weights *t, aphi_weighted *options, size_t n, aphi_choice *c);
 void aphi_weights_draw(aphi_weights *t, aphi_weighted *option); /* picks this option */
-/* The options drawn since begin are used. */
+/* Records that the options drawn since aphi_weights_begin are used. */
 void aphi_weights_use(aphi_weights *t);
 /* Gives a bonus if more branches are reached than before. branches: an object of counts by name, or APH_NIL. */
 void aphi_weights_learn(aphi_weights *t, aph_value branches);
-/* The current weight, with the bonus, in sixteenths. */
+/* Returns the current weight, with the bonus, in sixteenths. */
 uint64_t aphi_weighted_now(const aphi_weighted *o);
 
 #endif

@@ -3,9 +3,9 @@
  * evidence.c - the first unexplained observation of a failed history, and the responses allowed in its place.
  *
  * Idea:       an oracle that knows responses in advance may fail before the blamed observation. A binary search over
- *             prefixes of the window finds the shortest prefix that has no explanation when responses after it never
- *             come: it ends in the blamed observation. Then a wildcard takes its place, and the responses of all
- *             explanations of the rest of the prefix are collected.
+ *             prefixes of the window finds the shortest prefix without an explanation, assuming that later responses
+ *             never arrive. Its last observation is the blamed one. A wildcard then replaces that observation, and the
+ *             responses of all explanations of the prefix are collected.
  * Invariants: 1. monotonicity: a prefix of an explained history is explained
  *             2. a probe starts from the roots of the failed oracle's window, with the requests pending there */
 #include "oracle/evidence.h"
@@ -75,7 +75,7 @@ static void replay_event(const aph_oracle *o, aph_oracle *probe, const uint32_t 
     const aphi_observed_event *e = &o->events[i];
     probe->line = e->line;
     if (e->kind == APHI_OBSERVED_REQUEST && o->ops[e->request].duplicate) {
-        return; /* the probe adds it itself */
+        return; /* the probe adds it */
     } else if (e->kind == APHI_OBSERVED_REQUEST) {
         aph_lookahead known = lookahead_of(o, answered, e->request, length, open);
         uint64_t id = o->ops[e->request].id;

@@ -9,11 +9,12 @@
 typedef struct aphi_evidence {
     bool found;            /* false: the search for the observation reached its limit */
     size_t event;          /* index in the window of the first unexplained observation */
-    aph_oracle *probe;     /* has the responses allowed in its place (aph_oracle.allowed); may be NULL */
-    bool all_allowed;      /* these are all */
+    aph_oracle *probe;     /* its `allowed` lists the responses allowed instead; may be NULL */
+    bool all_allowed;      /* the list is complete */
 } aphi_evidence;
 
-/* The oracle's verdict must be APH_FAIL, and it must not want more. visits limits each of a few dozen searches. */
+/* The oracle's verdict must be APH_FAIL, and aphi_oracle_wants_more must be false. visits: the limit of each of a few
+ * dozen searches. */
 aphi_evidence aphi_evidence_open(const aph_oracle *o, uint64_t visits);
 void aphi_evidence_close(aphi_evidence *e);
 /* Returns the named choices and decisions of the step that sends a response which the probe allows, and the clauses of

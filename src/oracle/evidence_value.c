@@ -48,7 +48,7 @@ static bool is_same_part(const aph_oracle *o, size_t request, size_t blamed)
     return answered == APHI_NONE || o->ops[request].part == o->ops[answered].part;
 }
 
-/* The blamed operation, all that are pending with it, and the last that ended before it. */
+/* Returns the blamed operation, the operations pending at the same time, and the last ones that ended before it. */
 static aph_value operations_window(const aph_oracle *o, size_t blamed)
 {
     aph_value ops[WINDOW_MAX];
@@ -68,8 +68,8 @@ static aph_value operations_window(const aph_oracle *o, size_t blamed)
 
 /* ---- the window of other models ---------------------------------------------------------------------------------- */
 
-/* A message as an operation of its own, for a model that is not rpc. place counts the requests that were pending when
- * the window began, then the observations. Returns false if there is no message at that place. */
+/* Returns a message as a separate operation, for a model that is not rpc. place counts the requests that were pending
+ * when the window began, then the observations. Returns false if there is no message at that place. */
 static bool message_value(const aph_oracle *o, size_t place, size_t blamed, aph_value *op)
 {
     const aphi_observed_event *e = place < o->base_count ? NULL : &o->events[place - o->base_count];
@@ -96,7 +96,7 @@ static aph_value messages_window(const aph_oracle *o, size_t blamed)
 
 /* ---- the allowed responses --------------------------------------------------------------------------------------- */
 
-/* Replaces symbols by their JSON: evidence must be the same after it was written and read. */
+/* Replaces symbols by their JSON form, so that evidence does not change when it is written and read. */
 static aph_value without_symbols(aph_value v)
 {
     size_t n;

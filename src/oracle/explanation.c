@@ -2,9 +2,9 @@
  *
  * explanation.c - the values of all choices in an explanation.
  *
- * Idea:       the search drops symbols that are no longer used, so it has no values for them. It has the order of the
- *             requests and the path through each step: run the model along it once more, keep all symbols and
- *             conditions, and solve them once at the end.
+ * Idea:       the search drops symbols that are no longer used, so it has no values for them. But it has the order of
+ *             the requests and the path through each step. So the model is run again along these paths, with all
+ *             symbols and conditions kept, and they are solved once at the end.
  * Invariants: at the start of a step, symbols of the state that a condition has determined are replaced by their
  *             values, as in the search: a model may branch differently on a value than on a symbol. */
 #include "oracle/explanation.h"
@@ -23,7 +23,7 @@ typedef struct list {
     size_t count, capacity;
 } list;
 
-/* Without message order: a sent message, and the first event of the history at which it can be observed. */
+/* Used without message order: a sent message, and the first event of the history at which it can be observed. */
 typedef struct sent_message {
     int64_t to;
     aph_value message;
@@ -63,7 +63,7 @@ static void append(list *l, aph_value v)
     APHI_PUSH(l->items, l->count, l->capacity, v);
 }
 
-/* Adds the value of a choice for the replay, and with its name for people. */
+/* Adds the value of a choice for the replay, and its name for readers. */
 static void add_choice(builder *t, const aph_event *event, const char *name, aph_value value)
 {
     aph_value named = aph_record("choice", name ? aph_str(name) : APH_NIL, "value", value);
@@ -120,7 +120,7 @@ static void require(builder *t, aph_value condition)
     store_determined(t, condition);
 }
 
-/* The answer at the next branch. The paths of the requests follow one another. */
+/* Returns the answer at the next branch. The paths of the requests are consecutive. */
 static aph_value next_branch(builder *t)
 {
     while (t->path_of < t->order_count && (t->order[t->path_of].id == APHI_OPENED ||

@@ -13,7 +13,7 @@ typedef struct aphi_history_event {
     aph_value message;
     uint64_t number;     /* of the observation, increasing */
     uint64_t line;       /* in the trace */
-    size_t other;        /* the response to a request, or the reverse; SIZE_MAX: none, or unknown */
+    size_t other;        /* the response to this request, or the request of this response; SIZE_MAX: none or unknown */
 } aphi_history_event;
 
 typedef struct aphi_history {

@@ -3,8 +3,8 @@
  * memo.c - the refuted configurations of a search.
  *
  * Idea:       a chained hash table, keyed by the configuration without its optional requests. A request without a
- *             response need not be taken at all, so of two configurations that differ only in those, the one that took
- *             fewer has every continuation of the other: the other need not be visited. */
+ *             response need not be taken at all. If two configurations differ only in such requests, the one that took
+ *             fewer has every continuation of the other, so the other need not be visited. */
 #include "oracle/memo.h"
 
 #include "base/memory.h"
@@ -78,7 +78,7 @@ uint32_t aphi_memo_add(aphi_memo *m, uint64_t at, const aphi_core *core, const u
 
 void aphi_memo_clear(aphi_memo *m, size_t words)
 {
-    /* Clearing a table that was large once costs more than a new one. */
+    /* Clearing a large table costs more than allocating a new one. */
     if (m->bucket_count > 4096 && m->count < m->bucket_count / 64) {
         free(m->buckets);
         m->buckets = NULL;

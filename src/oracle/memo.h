@@ -25,8 +25,8 @@ typedef struct aphi_memo {
     size_t bucket_count;
 } aphi_memo;
 
-/* Returns true if a refuted configuration at this observation subsumes the given one: equal, except that it took a
- * subset of the same optional requests. Then *reason is its reason. */
+/* Returns true if a refuted configuration at this observation subsumes the given one: it is equal, except that it took
+ * a subset of the optional requests. *reason is set to its reason. */
 bool aphi_memo_seen(const aphi_memo *m, uint64_t at, const aphi_core *core, const uint64_t *taken,
                     const uint64_t *optional, aphi_parts *reason);
 /* Returns the index of the new entry, with the reason APHI_ANY_PART. */

@@ -2,8 +2,8 @@
  *
  * oracle.c - the public interface of the oracle: observations in, a verdict out.
  *
- * Idea:       append each observation to the window, let the search (search.c) walk over it, and trim the window now
- *             and then (window_trim.c). */
+ * Idea:       each observation is appended to the window, the search (search.c) advances over it, and the window is
+ *             trimmed from time to time (window_trim.c). */
 #include "oracle/pending.h"
 
 #include "base/clock.h"
@@ -18,7 +18,7 @@
 #include <string.h>
 
 enum {
-    DRAIN_BUDGET = 5000,   /* configurations, to find all that are left when a lossy network is quiet */
+    DRAIN_BUDGET = 5000,   /* configurations visited to find all that are left when a lossy network is quiet */
     AFTERMATH_MAX = 20000, /* observations recorded after a failure */
 };
 
@@ -255,7 +255,7 @@ static void push_request(aph_oracle *o, int64_t connection, uint32_t index)
     queue->last = index;
 }
 
-/* A request without a response is not in the queue of those that wait for one, but arrives after them. */
+/* A request without a response is not in the queue of requests that wait for one, but arrives after them. */
 static void follow_queue(aph_oracle *o, int64_t connection, uint32_t index)
 {
     aphi_request_queue *queue = find_queue(o, connection);
@@ -461,7 +461,7 @@ aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value mes
 /* Without rpc it is unknown which response is lost, so further messages on the connection are ignored. */
 static aph_verdict lose_connection(aph_oracle *o, int64_t connection)
 {
-    /* It is also unknown which request it was, so no pending one constrains later ones. */
+    /* The lost request is also unknown, so no pending request constrains later ones. */
     for (size_t i = 0; i < o->op_count; i++)
         if (o->ops[i].connection == connection && o->ops[i].end_at == UINT64_MAX)
             o->ops[i].end_at = o->event_base + o->event_count;
@@ -497,7 +497,7 @@ aph_verdict aphi_oracle_quiet(aph_oracle *o)
 aph_verdict aphi_oracle_lost_oldest(aph_oracle *o, int64_t connection)
 {
     if (!accepts_events(o) || o->env.lossy)
-        return o->verdict; /* in a lossy environment, a loss is no information */
+        return o->verdict; /* in a lossy environment, a loss proves nothing */
     if (!o->rpc)
         return lose_connection(o, connection);
     aphi_request_queue *queue = find_queue(o, connection);

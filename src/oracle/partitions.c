@@ -5,9 +5,9 @@
  * Idea:       requests of different parts are independent, and the pending requests of a connection are of one part, so
  *             a history is explained if and only if each part is (linearizability is local). Each part has its own
  *             oracle; all share the machine that runs the model.
- *             The state of an oracle without pending requests and with one configuration is just that configuration:
- *             when there are many oracles, such ones are closed, and opened again for the next request.
- * Cost:       one lookup per observation. An oracle takes about ten kilobytes, a closed one a hundred bytes. */
+ *             If an oracle has one configuration and no pending request, that configuration is its whole state. When
+ *             there are many oracles, these are closed, and reopened for the next request.
+ * Cost:       one lookup per observation. An open oracle takes about ten kilobytes, a closed one a hundred bytes. */
 #include "oracle/partitions.h"
 
 #include "base/clock.h"
@@ -21,7 +21,7 @@
 
 enum {
     LIVE_FIRST = 256, /* open oracles before idle ones are closed */
-    IDLE_BUDGET = 64, /* configurations, to find out whether only one is left */
+    IDLE_BUDGET = 64, /* configurations visited to find out whether only one is left */
 };
 
 /* A connection. All its pending requests are of one part. */
@@ -276,13 +276,13 @@ aph_verdict aphi_partitions_sent(aphi_partitions *p, uint64_t line, int64_t conn
     return record_verdict(p, partition, aph_oracle_sent(o, connection, message, known, NULL));
 }
 
-/* The partition that waits for the next response on the connection. */
+/* Returns the partition that waits for the next response on the connection. */
 static uint32_t end_oldest(aphi_partitions *p, int64_t connection)
 {
     if (!p->split)
         return 0;
     connection_state *c = find_connection(p, connection);
-    /* Any oracle reports it as a response without a request. */
+    /* Any oracle reports this as a response without a request. */
     if (!c->used || !c->pending)
         return find_partition(p, p->count ? p->partitions[0].part : APH_NIL);
     c->pending--;

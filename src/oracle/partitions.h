@@ -15,30 +15,30 @@ typedef struct aphi_partition {
     bool idle, dropped;    /* dropped: as in aph_oracle */
 } aphi_partition;
 
-/* Returns true if the model has parts, unless options->whole or options->ignore_promises. */
+/* Returns true if the model has parts, and neither options->whole nor options->ignore_promises is set. */
 bool aphi_partitions_apply(const aph_model *model, const aph_oracle_options *options);
 aphi_partitions *aphi_partitions_open(const aph_model *model, const aph_oracle_options *options, char *error,
                                       size_t error_size);
 void aphi_partitions_close(aphi_partitions *p);
 
-/* As the functions of oracle.h. line is the line of the observation in the caller's trace. After a failure, only the
- * oracle that failed accepts observations, while aphi_partitions_wants_more. */
+/* Like the functions of oracle.h. line: the line of the observation in the caller's trace. After a failure, only the
+ * oracle that failed accepts observations, as long as aphi_partitions_wants_more returns true. */
 aph_verdict aphi_partitions_sent(aphi_partitions *p, uint64_t line, int64_t connection, aph_value message,
                            const aph_lookahead *known);
 aph_verdict aphi_partitions_received(aphi_partitions *p, uint64_t line, int64_t connection, aph_value message);
-/* known_in_advance: the request was sent with that future. */
+/* known_in_advance: the loss was passed to aphi_partitions_sent as the future of the request. */
 aph_verdict aphi_partitions_lost(aphi_partitions *p, uint64_t line, int64_t connection, bool known_in_advance);
-/* As aphi_oracle_quiet. */
+/* Like aphi_oracle_quiet. */
 aph_verdict aphi_partitions_quiet(aphi_partitions *p);
-/* As aphi_machine_count_branches and aphi_machine_branches. */
+/* Like aphi_machine_count_branches and aphi_machine_branches. */
 void aphi_partitions_count_branches(aphi_partitions *p);
 aph_value aphi_partitions_branches(const aphi_partitions *p);
 bool aphi_partitions_wants_more(const aphi_partitions *p);
 
-/* A connection had pending requests of different parts. Its order makes the parts depend on each other, so they cannot
- * be checked separately: repeat the check with options->whole. */
+/* Returns true if a connection had pending requests of different parts. Their order makes the parts depend on each
+ * other, so they cannot be checked separately: repeat the check with options->whole. */
 bool aphi_partitions_are_tied(const aphi_partitions *p);
-/* The partition that did not pass; NULL if all did. */
+/* Returns the partition that did not pass; NULL if all passed. */
 const aphi_partition *aphi_partitions_rejecting(const aphi_partitions *p);
 const aphi_partition *aphi_partitions_all(const aphi_partitions *p, size_t *n);
 aph_oracle_stats aphi_partitions_stats(const aphi_partitions *p);

@@ -2,11 +2,11 @@
  *
  * pending.c - the pending requests, updated as the search moves over the observations, forward and back.
  *
- * Invariants: 1. pending is sorted: soonest to end first, as far as that is known, then oldest first
+ * Invariants: 1. `pending` is sorted by expected end where it is known, then oldest first
  *             2. moving back and forward again restores it exactly: frames store places in it */
 #include "oracle/pending.h"
 
-/* A total order, by invariant 2. */
+/* This must be a total order because of invariant 2. */
 static bool ends_before(const aph_oracle *o, uint32_t a, uint32_t b)
 {
     return o->ops[a].rank != o->ops[b].rank ? o->ops[a].rank < o->ops[b].rank : a < b;

@@ -21,7 +21,7 @@ static inline void aphi_clear_bit(uint64_t *bits, uint32_t slot)
     bits[slot / 64] &= ~((uint64_t)1 << (slot % 64));
 }
 
-/* Faster than a call of memcpy: a row is a word or two. */
+/* Faster than memcpy, because a row has one or two words. */
 static inline void aphi_copy_bits(uint64_t *to, const uint64_t *from, size_t words)
 {
     for (size_t i = 0; i < words; i++)
@@ -33,7 +33,7 @@ static inline bool aphi_is_delivery(const aph_oracle *o, uint32_t request)
     return request != APHI_NONE && o->ops[request].delivery;
 }
 
-/* The number of undelivered messages of the server on the connection. */
+/* Returns the number of undelivered messages from the server on the connection. */
 size_t aphi_pending_held(const aph_oracle *o, int64_t connection);
 /* Returns the oldest untaken request on the connection if its buffer is full of them; else APHI_NONE. */
 uint32_t aphi_pending_full_oldest(const aph_oracle *o, int64_t connection);
@@ -49,7 +49,7 @@ static inline bool aphi_is_taken(const aph_oracle *o, const aphi_request *a)
     return aphi_bit(o->bits, a->slot);
 }
 
-/* The client does not wait for it any more, so it takes no place in the buffer of its connection. */
+/* Returns true if the client no longer waits for it, so that it occupies no place in the buffer of its connection. */
 static inline bool aphi_is_abandoned(const aph_oracle *o, const aphi_request *a)
 {
     return a->future == APH_FUTURE_LOST || aphi_is_over(o, a);
@@ -71,14 +71,14 @@ static inline bool aphi_is_optional(const aph_oracle *o, const aphi_request *a)
     return a->future == APH_FUTURE_NEVER || a->future == APH_FUTURE_LOST || (a->lost && aphi_is_over(o, a));
 }
 
-/* An optional request that blocks no other: a configuration that has not taken it is never worse. */
+/* Returns true if the request is optional and blocks no other: a configuration that has not taken it is never worse. */
 static inline bool aphi_is_free(const aphi_request *a)
 {
     return a->future == APH_FUTURE_LOST || (a->future == APH_FUTURE_NEVER && a->alone);
 }
 
-/* The pending requests depend on the observation alone. Moves one observation forward; back to an earlier one; to the
- * end of the window. */
+/* Move one observation forward, back to an earlier observation, or to the end of the window. The pending requests
+ * depend only on the observation. */
 void aphi_pending_advance(aph_oracle *o);
 void aphi_pending_rewind(aph_oracle *o, uint32_t at);
 void aphi_pending_advance_to_end(aph_oracle *o);

@@ -2,13 +2,13 @@
  *
  * rationale.c - the named choices, decisions and clauses that led a model to a response.
  *
- * Idea:       the search has the order of the requests and the path through each step, but no names: run the model
- *             along it once more from the start of the window, and record the events of the step that sends the
- *             response. No solver is needed: the paths contain all decisions.
+ * Idea:       the search has the order of the requests and the path through each step, but no names. So the model is
+ *             run again along these paths from the start of the window, and the events of the step that sends the
+ *             response are recorded. No solver is needed, since the paths contain all decisions.
  * Invariants: 1. `recorded` belongs to the running step
- *             2. with rpc, the response is the one to the blamed request. Without, it is the first unobserved message
- *                to the connection: those in the outbox of the root come first, then those sent during the run. Without
- *                message order it is any message equal to the allowed one.
+ *             2. with rpc, the response belongs to the blamed request. Without rpc, it is the first unobserved message
+ *                to the connection, from the outbox of the root or sent during the run. Without message order, it is
+ *                any message equal to the allowed one.
  * Cost:       a run of the model over the requests of the window. */
 #include "oracle/evidence.h"
 
@@ -104,8 +104,8 @@ static bool take_request(walk *w, aph_value *answer)
     return true;
 }
 
-/* Returns false if the model leaves the path of the search. A model does so if it inspects a symbol without aph_decide:
- * the search had a value for it. */
+/* Returns false if the model leaves the path of the search, because it inspects a symbol without aph_decide for which
+ * the search had a value. */
 static bool next_branch(walk *w, const aph_event *event, aph_value *answer)
 {
     if (w->path_at == aph_count(w->path))

@@ -3,11 +3,11 @@
  * replay.c - confirmation of an explanation, without symbols and without a search.
  *
  * Idea:       run the model on the requests in the given order, answer its choices from the list, and compare its
- *             messages with the observed ones. `now` is the earliest event of the history at which the run so far can
- *             have happened: it never decreases, is not before the sending of a taken request, and must be before the
- *             observation of each response. With bounded buffers it is also not before there was room for the response,
- *             and must be before the sending of a request for which there would have been no room.
- * Not done:   sharing code with the search: the replay is a check of the search. Only step.h is used. */
+ *             messages with the observed ones. `now` is the earliest event of the history by which the run so far can
+ *             have happened. It never decreases, is at or after the sending of each taken request, and must be before
+ *             the observation of each response. With bounded buffers, it is also after the event that made room for the
+ *             response, and before the sending of a request for which there would have been no room.
+ * Not done:   sharing code with the search, because the replay checks the search. Only step.h is used. */
 #include "oracle/replay.h"
 
 #include "base/memory.h"
@@ -83,7 +83,7 @@ static bool find_room(replay *r, size_t request)
     return true;
 }
 
-/* With bounded buffers: the request that could be sent only after this one was taken. */
+/* With bounded buffers: returns the request that could be sent only after this one was taken. */
 static size_t find_blocked(const replay *r, size_t request)
 {
     const aphi_history_event *e = r->history->events;
@@ -257,7 +257,7 @@ static void run_order(replay *r, const aph_model *model, aph_value state)
     }
 }
 
-/* Returns true if v is the pattern with one value for each symbol. Terms are not solved: they have no instances. */
+/* Returns true if v is the pattern with one value for each symbol. Terms are not solved, so they have no instances. */
 static bool is_instance(aph_value pattern, aph_value v, aph_value *values)
 {
     if (!aph_is_symbolic(pattern))

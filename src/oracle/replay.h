@@ -12,8 +12,9 @@
  *   the server opened: number in the model}, and for people "lines": [the order as lines], "named": [{"choice": name,
  *   "value": v, "clause": c}], "ways": [{"ways": [[alternative of a free choice, number of times taken]], "clause":
  *   c}]}
- * Returns true if the model, run on it without symbols, sends each response of the history, after its request was sent
- * and before it was observed, in the order of each connection. If not, the reason is written to `why`. */
+ * Runs the model on the explanation, without symbols. Returns true if the model sends each response of the history
+ * after its request was sent and before the response was observed, in the order of each connection. Otherwise writes
+ * the reason to `why`. */
 bool aphi_replay(const aph_model *model, const aphi_history *history, aph_value explanation, char *why,
                  size_t why_size);
 

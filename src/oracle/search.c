@@ -2,11 +2,11 @@
  *
  * search.c - the search for an order in which the server may have taken the requests.
  *
- * Idea:       walk over the observations with one configuration. A sent request only becomes pending. At a response,
- *             its request must have been taken: if it was not, it is taken now, or after other pending requests, and a
- *             frame on the stack records which others could be taken first. When nothing fits, backtrack to the last
- *             frame that may have caused the failure and try its next candidate. A server that takes requests in the
- *             order of its responses is followed without search.
+ * Idea:       the search walks over the observations with one configuration. A sent request becomes pending. At a
+ *             response, its request must have been taken. If it was not, it is taken now, or after other pending
+ *             requests, and a frame on the stack records which requests could be taken first. When nothing fits, the
+ *             search backtracks to the last frame that may have caused the failure and tries its next candidate. If the
+ *             server takes requests in the order of its responses, no backtracking is needed.
  * Picture:    observations  s1 s2 s3 a2 s4 a1 ...      s: a request is sent, a: its response is observed
  *             frames                 |     |           at a2: take 2; or 1 then 2; or 3 then 2; ...
  * What keeps it small:
@@ -15,10 +15,9 @@
  *             3. of interchangeable requests only the one that ends first is tried
  *             4. before the target, only requests that may influence it, directly or through others, are tried
  *             5. a failure in some parts of the state is not repaired by reordering requests of other parts
- *             6. requests that later responses show to be early are tried first, and so are those on a path to the
- *                target
+ *             6. requests that later responses show to be early, or that are on a path to the target, are tried first
  *             7. explanations that take few lost requests are tried first
- * Invariants: 1. pending holds the pending requests at `at`, soonest to end first
+ * Invariants: 1. `pending` holds the requests pending at `at`, in the order of their expected ends
  *             2. a bit of `bits` is set only for a pending request that has been taken; a slot is reused only after the
  *                observation that ended its request
  *             3. each configuration in the memo is refuted, for the parts in its `reason` if they are known, or is
@@ -36,7 +35,7 @@
 
 enum {
     BACKTRACKS_FEW = 24,
-    PATH_PENDING_MIN = 3,    /* requests in flight; PATH_PENDING_MANY while there were few backtracks */
+    PATH_PENDING_MIN = 3,    /* requests in flight; PATH_PENDING_MANY as long as there were few backtracks */
     PATH_PENDING_MANY = 8,
     PATH_CORES_NEAR = 4,
     PATH_PROGRESS = 256,
@@ -72,7 +71,8 @@ static const aphi_successor *run_request(aph_oracle *o, const aphi_request *a, s
     aphi_send_mode mode = !o->rpc ? APHI_KEEP
                      : a->future == APH_FUTURE_ANSWER ? APHI_EXPECT
                      : aphi_is_optional(o, a) ? APHI_DROP : APHI_KEEP;
-    /* An rpc model treats connections alike: one number serves all, unless the response goes to the outbox. */
+    /* An rpc model treats all connections alike, so one number is used for all, unless the response goes to the
+     * outbox. */
     int64_t from = mode == APHI_KEEP ? a->connection : 0;
     aphi_core core = o->core;
     if (from >= APH_ACCEPTED) {
@@ -108,7 +108,7 @@ static void take_request(aph_oracle *o, const aphi_request *a, const aphi_succes
 }
 
 /* Takes a read if its response fits the current state and leaves it unchanged. No explanation is lost: wherever else
- * it could be taken with that response, the rest of the history is possible without it. */
+ * the read could be taken, the rest of the history is possible without it. */
 static void take_read(aph_oracle *o, const aphi_request *a)
 {
     size_t n;
@@ -149,7 +149,7 @@ static void push_frame(aph_oracle *o, uint32_t target, aph_value part, bool targ
 }
 
 /* Adds the frame's configuration to the memo, so that the search does not return to it. The search must be at the
- * frame's observation. It is called late: if the first candidate fits, as is usual, nothing is memoized. */
+ * frame's observation. This is called late: usually the first candidate fits, and nothing is memoized. */
 static void memoize_frame(aph_oracle *o, aphi_frame *f)
 {
     if (f->memoized)
@@ -158,7 +158,7 @@ static void memoize_frame(aph_oracle *o, aphi_frame *f)
     f->memo = aphi_memo_add(&o->memo, f->at, &f->core, o->frame_bits + (size_t)(f - o->frames) * o->words, o->optional);
 }
 
-/* All candidates of the frame have failed, for this reason: its configuration is refuted. */
+/* All candidates of the frame have failed for this reason, so its configuration is refuted. */
 static void refute_frame(aph_oracle *o, aphi_parts reason)
 {
     memoize_frame(o, top_frame(o));
@@ -175,7 +175,7 @@ static void restore_frame(aph_oracle *o, const aphi_frame *f)
 
 /* ---- lost requests ----------------------------------------------------------------------------------------------- */
 
-/* A lost request that may have been taken at any time since, or never, with no later response that shows it. */
+/* Returns true for a lost request that may have been taken at any time or never, and that no later response shows. */
 static bool is_unplaced_loss(const aph_oracle *o, const aphi_request *a)
 {
     return (aphi_is_free(a) || (a->lost && aphi_is_over(o, a))) && a->shown == UINT64_MAX;
@@ -191,9 +191,9 @@ static size_t count_lost_taken(const aph_oracle *o, const uint64_t *bits)
     return n;
 }
 
-/* Taking lost requests repairs almost any failure that has another cause, in very many ways. So none may be taken at
- * first; when all else has failed, one, then two, four and so on. `bits` shows the number taken, so each configuration
- * in the memo was refuted with at least as many left to take. */
+/* Taking lost requests can repair almost any failure in very many ways, even if it has another cause. So none may be
+ * taken at first; if everything else has failed, one may be taken, then two, four and so on. `bits` determines the
+ * number taken, so each configuration in the memo was refuted with at least as many left to take. */
 static bool skip_lost(aph_oracle *o, const aphi_request *a)
 {
     if (o->lost_taken < o->lost_max || !is_unplaced_loss(o, a))
@@ -202,7 +202,7 @@ static bool skip_lost(aph_oracle *o, const aphi_request *a)
     return true;
 }
 
-/* All has failed with this number of lost requests: start again with more. */
+/* The search has failed with this number of lost requests: restarts it with more. */
 static bool restart_with_more_lost(aph_oracle *o)
 {
     if (!o->skipped_lost)
@@ -214,8 +214,8 @@ static bool restart_with_more_lost(aph_oracle *o)
     return aphi_search_next_root(o);
 }
 
-/* No limit for a patient search, which visits all explanations anyway, nor in a lossy environment, where most requests
- * are lost. */
+/* There is no limit for a patient search, which visits all explanations anyway, or in a lossy environment, where most
+ * requests are lost. */
 static size_t initial_lost_max(const aph_oracle *o)
 {
     size_t most = o->rpc && !o->options.patient ? 0 : SIZE_MAX;
@@ -228,9 +228,9 @@ static size_t initial_lost_max(const aph_oracle *o)
 
 /* ---- which requests to try --------------------------------------------------------------------------------------- */
 
-/* True for the first of its kind in this round. Requests with the same message and the same known response, or none,
- * are interchangeable; the one that ends first comes first in pending. Two kinds with the same hash evict each other,
- * which costs only time. */
+/* Returns true for the first request of its kind in this round. Requests with the same message and the same known
+ * response, or none, are interchangeable; the one that ends first comes first in pending. Two kinds with the same hash
+ * evict each other, which costs only time. */
 static bool first_of_kind(aph_oracle *o, uint32_t request)
 {
     const aphi_request *a = &o->ops[request];
@@ -280,7 +280,8 @@ static bool has_unrelated(const aph_oracle *o, const aphi_frame *f)
     return (o->model->commute || (o->parts && o->pipelined)) && o->rpc && f->target != APHI_NONE;
 }
 
-/* True if failures in different parts have different causes: not if a full buffer blocks its whole connection. */
+/* Returns true if failures in different parts have different causes. This does not hold if a full buffer blocks a whole
+ * connection. */
 static bool separates_causes(const aph_oracle *o)
 {
     return o->parts && !(o->pipelined && o->env.buffer) && !o->exhaustive;
@@ -291,7 +292,7 @@ static aphi_parts part_bit(const aph_oracle *o, aph_value part)
     return separates_causes(o) ? (aphi_parts)1 << (aphi_mix((uint64_t)(uintptr_t)part, 0) >> 58) : APHI_ANY_PART;
 }
 
-/* The parts of the target and of all requests that may have to be taken before it. */
+/* Returns the parts of the target and of all requests that may have to be taken before it. */
 static aphi_parts concerned_parts(const aph_oracle *o, const aphi_frame *f)
 {
     if (f->target == APHI_NONE)
@@ -363,8 +364,8 @@ static bool overwrites(aph_oracle *o, const aphi_request *target, const aphi_req
     return n == 1 && aphi_core_equal(&results[0].core, &alone_core);
 }
 
-/* True if later responses suggest that a was taken before b: a response shows a before a request is sent that is
- * answered with a value of b; or, if b overwrites a, if a itself ends before that. */
+/* Returns true if later responses suggest that a was taken before b: a response shows a value of a before a request is
+ * sent whose response shows a value of b; or b overwrites a, and a itself ends before that request. */
 static bool precedes(aph_oracle *o, const aphi_request *a, const aphi_request *b)
 {
     bool before = a->shown < b->sought, behind = b->shown < a->sought;
@@ -400,7 +401,7 @@ static uint32_t first_predecessor(aph_oracle *o, const aphi_request *b, uint32_t
     return otherwise;
 }
 
-/* Guesses run the model: they pay only if the search backtracks occasionally. */
+/* Guesses run the model, so they pay off only if the search backtracks occasionally. */
 static bool backtracks_often(const aph_oracle *o)
 {
     return o->backtracks >= BACKTRACKS_FEW;
@@ -426,7 +427,8 @@ static void add_reached(aph_oracle *o, const aphi_core *core, uint32_t place)
     APHI_PUSH(o->reached, o->reached_count, o->reached_capacity, (struct aphi_reached){*core, place});
 }
 
-/* True if the target fits one of the cores from the i-th; then *place is the first request on the path to it. */
+/* Returns true if the target fits the i-th core or a later one, and sets *place to the first request on the path to
+ * that core. */
 static bool fits_any(aph_oracle *o, size_t i, const aphi_request *target, uint32_t *place)
 {
     size_t n = 0;
@@ -438,8 +440,8 @@ static bool fits_any(aph_oracle *o, size_t i, const aphi_request *target, uint32
     return n > 0;
 }
 
-/* Takes each untaken request of the part from the i-th core. The order of connections is ignored: a request may wait
- * for one that changes nothing. Returns true if the target fits a new core. */
+/* Takes each untaken request of the part from the i-th core. The order on connections is ignored, since a request may
+ * wait for one that changes nothing. Returns true if the target fits a new core. */
 static bool expand_reached(aph_oracle *o, size_t i, const aphi_request *target, uint32_t *first)
 {
     o->round++;
@@ -459,13 +461,13 @@ static bool expand_reached(aph_oracle *o, size_t i, const aphi_request *target, 
     return false;
 }
 
-/* If the target does not fit the current core, finds a shortest path to a core that it fits; the first request on it is
- * tried first. A depth-first search among many others would take too long. A request may occur several times on such a
- * path, so if no path exists, no order leads to the target. Returns false in that case. */
+/* If the target does not fit the current core, finds a shortest path to a core that it fits. The first request on the
+ * path is tried first; depth-first search would take too long to find it. A request may occur several times on a path,
+ * so if there is no path, no order leads to the target. Returns false in that case. */
 static bool find_path(aph_oracle *o, aphi_frame *f)
 {
     const aphi_request *target = f->target == APHI_NONE || f->target_only ? NULL : &o->ops[f->target];
-    /* The core is usually a step or two away. A longer search pays only if the main search makes no progress. */
+    /* The core is usually a step or two away. A longer search pays off only if the main search makes no progress. */
     bool progressing = o->configurations - o->progress_at < PATH_PROGRESS;
     size_t least = !progressing ? 0 : backtracks_often(o) ? PATH_PENDING_MIN : PATH_PENDING_MANY;
     if (!target || f->likely || target->future != APH_FUTURE_ANSWER || o->pending_count < least)
@@ -526,8 +528,8 @@ static size_t count_untaken(const aph_oracle *o)
     return n;
 }
 
-/* True if the target and all other pending requests were taken, as reads. To take one of them before the target is then
- * useless: it fits after the target, and the rest of the history does not depend on it. */
+/* Returns true if the target and all other pending requests were taken as reads. Taking one of them before the target
+ * is then useless: it fits after the target, and the rest of the history does not depend on it. */
 static bool all_are_reads(const aph_oracle *o, const aphi_request *a, bool target)
 {
     return target && a->reads && !o->env.buffer && count_untaken(o) == 0;
@@ -618,8 +620,8 @@ bool aphi_search_backtrack(aph_oracle *o, aphi_parts reason)
     return !o->fault && !o->limit && (aphi_search_next_root(o) || restart_with_more_lost(o));
 }
 
-/* Returns the number of results of the target if nothing else can be taken, with the first in *result; else SIZE_MAX.
- * */
+/* Returns the number of results of the target if no other request can be taken, with the first in *result; otherwise
+ * SIZE_MAX. */
 static size_t count_forced_results(aph_oracle *o, uint32_t target, const aphi_successor **result)
 {
     size_t n;
@@ -630,8 +632,8 @@ static size_t count_forced_results(aph_oracle *o, uint32_t target, const aphi_su
     return n;
 }
 
-/* Takes the target, or others and then the target. Without a choice, no frame is needed, and nothing is memoized unless
- * another branch may lead to the same configuration. */
+/* Takes the target, possibly after other requests. If there is no choice, no frame is needed, and nothing is memoized
+ * unless another branch may lead to the same configuration. */
 static bool take_or_branch(aph_oracle *o, uint32_t target, bool target_only)
 {
     const aphi_successor *result = NULL;
@@ -687,7 +689,8 @@ static void record_allowed(aph_oracle *o, aph_value answer)
         .root = o->root_next - 1};
 }
 
-/* Without message order: allows each message in the outbox, and those that are sent when more requests are taken. */
+/* Without message order: allows each message in the outbox, and each message that is sent when more requests are
+ * taken. */
 static bool allow_undelivered(aph_oracle *o, int64_t connection)
 {
     aph_value sent = aphi_outbox_candidates(o->machine, &o->core, connection);
@@ -743,8 +746,7 @@ static bool pass_loss(aph_oracle *o, const aphi_observed_event *e)
     return true;
 }
 
-/* All messages in flight are lost. Some requests may have been taken before; responses to them will not be observed.
- * */
+/* All messages in flight are lost. Requests may have been taken before, but their responses will not be observed. */
 static bool pass_quiet_lossy(aph_oracle *o, const aphi_observed_event *e)
 {
     const aphi_request *a = &o->ops[e->request];

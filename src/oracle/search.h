@@ -26,13 +26,13 @@ typedef struct aphi_request {
     uint64_t shown;        /* hint, see aph_lookahead; UINT64_MAX: unknown */
     uint64_t sought;       /* hint, see aph_lookahead */
     uint32_t slot;         /* its bit in a configuration, while it is pending */
-    uint32_t previous;     /* the preceding request on the connection, if that is pending; else APHI_NONE */
-    uint32_t next;         /* the next on the connection that waits for a response; APHI_NONE: none */
+    uint32_t previous;     /* the previous request on the connection if it is pending; else APHI_NONE */
+    uint32_t next;         /* the next request on the connection that waits for a response; APHI_NONE: none */
     aph_future future;
     uint64_t line;         /* of the caller's trace */
     bool reads;            /* a read with its known response (aph_model.reads) */
     bool lost;
-    bool alone;            /* its connection sends nothing before its end */
+    bool alone;            /* nothing else is sent on its connection before it ends */
     bool duplicate;        /* the second arrival of a request that may arrive twice */
     bool delivery;         /* not a request, but an observed message where order is not preserved: to take it is to
                             * match it with a message in the outbox */
@@ -71,11 +71,11 @@ typedef struct aphi_segment {
     aphi_taken taken[];
 } aphi_segment;
 
-/* A choice of the search with candidates that were not tried. The bits of frame i are in aph_oracle.frame_bits. */
+/* A choice point of the search, with untried candidates. The bits of frame i are in aph_oracle.frame_bits. */
 typedef struct aphi_frame {
     aphi_core core;
     uint32_t at;           /* observation, within the window */
-    uint32_t target;       /* the request to be taken; APHI_NONE: any that leads to a response on the connection */
+    uint32_t target;       /* the request to take; APHI_NONE: any that leads to a response on the connection */
     uint32_t candidate, result; /* to try next */
     uint32_t likely;       /* place in pending, plus 1, of the request to try before the others; 0: none */
     uint32_t order_count;
@@ -86,12 +86,12 @@ typedef struct aphi_frame {
     aph_value part;        /* of the target */
     aphi_parts concerns;   /* parts of its candidates, and of the requests that these wait for */
     aphi_parts reason;     /* parts for which its candidates have failed so far */
-    aphi_parts dropped_parts;     /* parts of dropped frames above it, in which one part waits for another */
+    aphi_parts dropped_parts;     /* parts of dropped frames above this one in which one part waits for another */
 } aphi_frame;
 
 typedef struct aphi_root {
     aphi_core core;
-    aph_value path;        /* of the model, if this is its start */
+    aph_value path;        /* path of the model before its first request, if this is its start */
     aphi_segment *past;
 } aphi_root;
 
@@ -131,7 +131,7 @@ struct aph_oracle {
     aph_oracle_options options;
     aphi_env env;
     bool rpc, parts, eager; /* promises in use */
-    bool pipelined;        /* some connection had two pending requests: one part may wait for another */
+    bool pipelined;        /* some connection had two pending requests, so one part may wait for another */
     aphi_machine *machine;
     bool own_machine;
     aph_verdict verdict;
@@ -154,8 +154,8 @@ struct aph_oracle {
     uint64_t event_base;   /* number of trimmed observations */
     size_t window_max;     /* trim when it is longer */
     size_t idle_trim_at;        /* trim when it has this length and no request is pending */
-    bool dropped;           /* explanations were dropped untried: a failure is not certain */
-    size_t base_count;     /* of ops, those pending at the start of the window */
+    bool dropped;           /* explanations were dropped untried, so a failure is not certain */
+    size_t base_count;     /* number of requests in ops that were pending at the start of the window */
 
     /* rows of bits: `words` of 64, one bit per pending request */
     size_t words;
@@ -194,9 +194,9 @@ struct aph_oracle {
     size_t frame_bits_capacity;
     aphi_memo memo;
     size_t lost_taken;     /* unplaced lost requests taken by the current configuration */
-    size_t lost_max;       /* limit for those; see skip_lost */
-    bool skipped_lost;        /* a candidate was skipped for that limit */
-    bool exhaustive;       /* searching for all configurations: causes do not matter */
+    size_t lost_max;       /* limit of lost_taken; see skip_lost */
+    bool skipped_lost;        /* a candidate was skipped because of that limit */
+    bool exhaustive;       /* the search looks for all configurations; causes do not matter */
     struct aphi_find_all *finding_all; /* state of that search, or NULL */
     uint64_t budget_end;   /* of an exhaustive search, in configurations */
 
@@ -204,11 +204,11 @@ struct aph_oracle {
     aphi_root *roots;
     uint64_t *root_bits;
     size_t root_count, root_capacity, root_bits_capacity;
-    size_t root_next;      /* to be tried when all else has failed */
+    size_t root_next;      /* the root to try next, when the current one has failed */
     aphi_segment *past;    /* of the current root */
     uint32_t deepest;      /* last observation that the search has reached in this window */
     uint64_t backtracks;     /* number of backtracks */
-    uint64_t progress_at;   /* configurations visited when it got there, or when find_path last failed */
+    uint64_t progress_at;   /* configurations visited when `deepest` was reached, or when find_path last failed */
 
     /* after a failure: the responses allowed at a wildcard, the last observation of the window */
     aphi_allowed *allowed;
@@ -217,7 +217,7 @@ struct aph_oracle {
     aphi_inline_arrays inline_arrays; /* the last field: all fields before it are zeroed */
 };
 
-/* As APHI_RESERVE and free, for an array of the oracle that may be in inline storage. */
+/* Like APHI_RESERVE and free, for an array of the oracle that may be in inline storage. */
 APHI_COLD void aphi_oracle_grow(aph_oracle *o, void **p, size_t *capacity, size_t need, size_t size);
 void aphi_oracle_free(aph_oracle *o, void *p);
 #define APHI_GROW(o, array, capacity, need) \
@@ -232,25 +232,25 @@ void aphi_oracle_free(aph_oracle *o, void *p);
 /* Matches any response. */
 #define APHI_WILDCARD APH_ANY
 
-/* As aph_oracle_open, with a shared machine, whose owner sets the deadline. NULL: with its own machine and deadline.
- * one_part: all requests will be of one part. */
+/* Like aph_oracle_open, with a shared machine, whose owner sets the deadline. If the machine is NULL, the oracle has
+ * its own machine and deadline. one_part: all requests will belong to one part. */
 aph_oracle *aphi_oracle_open_on(const aph_model *model, const aph_oracle_options *options, aphi_machine *machine,
                                 bool one_part, char *error, size_t error_size);
-/* Lets a new oracle continue from another that had this core as its only configuration and no pending request. */
+/* Makes a new oracle continue from one that had this core as its only configuration and no pending request. */
 void aphi_oracle_resume(aph_oracle *o, const aphi_core *core, bool dropped);
-/* After a failure, observations are still recorded while this is true: responses that were known in advance, and that
- * the failure may depend on, are still to come. */
+/* Returns true if observations should still be added after a failure, because responses that were known in advance have
+ * not arrived yet, and the failure may depend on them. */
 bool aphi_oracle_wants_more(const aph_oracle *o);
-/* No message is in flight. Returns APH_FAIL if in each explanation the server has yet to send something. In a
- * lossy environment messages in flight are lost, and it never returns APH_FAIL. */
+/* Adds the observation that no message is in flight. Returns APH_FAIL if every explanation has an unsent or undelivered
+ * message. In a lossy environment, messages in flight are lost, and it never returns APH_FAIL. */
 aph_verdict aphi_oracle_quiet(aph_oracle *o);
-/* The same as an observation, without trimming. The model must not be rpc, or the environment must be lossy. */
+/* Like aphi_oracle_quiet, but without trimming. The model must not be rpc, or the environment must be lossy. */
 aph_verdict aphi_oracle_observe_quiet(aph_oracle *o);
 aph_verdict aphi_oracle_lost_oldest(aph_oracle *o, int64_t connection);
 /* Adds a request to the window, and returns its index. */
 uint32_t aphi_oracle_add_request(aph_oracle *o, int64_t connection, aph_value message, const aph_lookahead *known);
-/* Returns the current explanation, oldest step first; the caller frees it. Only with options.order, or before the first
- * trim. */
+/* Returns the current explanation, oldest step first; the caller frees it. Requires options.order, or a window that was
+ * never trimmed. */
 aphi_taken *aphi_oracle_order(const aph_oracle *o, size_t *n);
 
 /* Starts from the first root. */
@@ -259,7 +259,8 @@ void aphi_search_begin(aph_oracle *o);
 void aphi_search_start_window(aph_oracle *o);
 /* Searches to the end of the window. Returns false if there is no explanation, or if a limit or fault stopped it. */
 bool aphi_search(aph_oracle *o);
-/* The current configuration has failed in these parts of the state. Returns false if no other is left. */
+/* Abandons the current configuration, which has failed in these parts of the state. Returns false if no other is
+ * left. */
 bool aphi_search_backtrack(aph_oracle *o, aphi_parts reason);
 bool aphi_search_next_root(aph_oracle *o);
 /* Returns candidate k of the frame: APHI_TARGET, or a place in `pending` at the frame. */
@@ -268,13 +269,13 @@ ptrdiff_t aphi_search_place(const aphi_frame *f, size_t k);
 /* Empties the memo. */
 void aphi_search_clear(aph_oracle *o);
 /* Trims a window longer than window_max: at no cost if one configuration is left; with options.patient by finding all
- * that are left; else by dropping the oldest frames untried. Only after aphi_search succeeded. */
+ * that are left; otherwise by dropping the oldest frames untried. Call it only after aphi_search succeeded. */
 APHI_COLD void aphi_search_trim_window(aph_oracle *o);
-/* Trims a window without pending requests, if few configurations are left and they are found at low cost. Only after
+/* Trims a window without pending requests, if few configurations are left and finding them is cheap. Call it only after
  * aphi_search succeeded. */
 void aphi_search_trim_idle(aph_oracle *o);
-/* Finds all configurations at the end of the window, which become the roots of a new window. Returns false, and changes
- * nothing, if more than `budget` would be visited. With a budget of 0, skipped candidates are dropped. */
+/* Finds all configurations at the end of the window, which become the roots of a new window. Returns false and changes
+ * nothing if more than `budget` configurations would be visited. With a budget of 0, skipped candidates are dropped. */
 APHI_COLD bool aphi_search_find_all(aph_oracle *o, uint64_t budget);
 APHI_COLD void aphi_search_widen(aph_oracle *o, size_t words);
 size_t aphi_search_bytes(const aph_oracle *o);

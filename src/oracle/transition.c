@@ -2,10 +2,10 @@
  *
  * transition.c - all results that a model may have for one request.
  *
- * Idea:       run the step once for each path through it. Sends and internal choices have one answer each, so they do
- *             not branch; a free choice or an undecided condition takes its first possible answer and is recorded, and
- *             the next run takes the next answer. Results are in normal form and cached by their input: a search comes
- *             back to the same core all the time, which then costs a lookup.
+ * Idea:       the step is run once for each path through it. Sends and internal choices have one answer each, so they
+ *             do not branch. A free choice or an undecided condition is recorded and takes its first possible answer;
+ *             the next run takes the next answer. Results are in normal form and cached by their input: a search often
+ *             returns to the same core, which then costs only a lookup.
  * Invariants: 1. the store of each result is satisfiable
  *             2. the results of one call are pairwise different
  *             3. symbols of a core are numbered from 0 without gaps
@@ -76,7 +76,7 @@ struct aphi_machine {
     uint64_t steps;
     uint64_t lookups;
 
-    entry *cache;            /* direct-mapped: the newest entry stays */
+    entry *cache;            /* direct-mapped; new entries replace old ones */
     uint32_t generation;     /* entries of other generations are empty */
     aphi_successor *results; /* of the current call */
     size_t result_count, result_capacity;
@@ -90,7 +90,7 @@ struct aphi_machine {
     aphi_bindings bindings;
     branch *branches;
     size_t branch_count, branch_capacity, branch_at;
-    aph_value *log;           /* answers in this step, to resume from when it is left at a receive */
+    aph_value *log;           /* answers in this step, from which it is resumed after a receive */
     size_t log_count, log_capacity;
     aph_value *path;
     size_t path_count, path_capacity;
@@ -195,7 +195,7 @@ static bool find_alternative(branch *b)
     return b->taken < b->count;
 }
 
-/* A branch beyond those of the previous run is new: the caller sets its excluded alternatives. */
+/* If the branch is beyond those of the previous run, it is new, and the caller sets its excluded alternatives. */
 static branch *next_branch(aphi_machine *m, uint32_t count, bool *is_new)
 {
     *is_new = m->branch_at == m->branch_count;
@@ -390,7 +390,7 @@ static aph_value append_message(aph_value outbox, int64_t to, aph_value message)
     return aph_set(queues, name, queue ? aph_push(queue, message) : APH_ARRAY_OF(message));
 }
 
-/* In an unordered outbox: inserts the message in sorted order, unless it is there. */
+/* Inserts the message into an unordered outbox in sorted order, unless it is already there. */
 static aph_value insert_message(aph_value outbox, int64_t to, aph_value message)
 {
     aph_value queues = outbox ? outbox : aph_object(), name = aph_int(to), queue = aph_get(queues, name);
@@ -418,7 +418,7 @@ static bool store_sends(aphi_machine *m, aph_value *outbox)
                assume(m, substitute_known(m, aph_eq(m->sends[0].message, k->expected)));
     for (size_t i = 0; i < m->send_count; i++) {
         aph_value message = m->sends[i].message;
-        /* The message must have a value, observed or not: t = t means that t is well-typed and in range. */
+        /* The message must have a value even if it is not observed: t = t means that t is well-typed and in range. */
         if (aph_is_symbolic(message) && !assume(m, substitute_known(m, aph_eq(message, message))))
             return false;
         if (k->mode == APHI_KEEP)
@@ -471,7 +471,7 @@ static APHI_COLD void set_step_fault(aphi_machine *m, aphi_ending ending)
     }
 }
 
-/* Without a choice on the path, a read cannot have fixed one, so it must leave the state unchanged. */
+/* If the path has no choice, a read cannot have fixed one, so it must leave the state unchanged. */
 static bool check_reads(aphi_machine *m, const aphi_core *after)
 {
     const key *k = m->key;
@@ -484,7 +484,8 @@ static bool check_reads(aphi_machine *m, const aphi_core *after)
     return false;
 }
 
-/* Runs to the end of an rpc step, or to the first receive after the request was taken: a step may send before it. */
+/* Runs to the end of an rpc step, or to the first receive after the request was taken, since a step may send before it
+ * receives. */
 static bool run_to_receive(aphi_machine *m, aphi_core *core)
 {
     for (unsigned idle = 0; idle < IDLE_STEPS_MAX; idle++) {
@@ -514,7 +515,8 @@ static bool run_to_receive(aphi_machine *m, aphi_core *core)
     return false;
 }
 
-/* True if the latest result of a read leaves the core unchanged: it allows every behaviour that the others allow. */
+/* Returns true if the latest result of a read leaves the core unchanged: it allows every behaviour of the other
+ * results. */
 static bool is_best(aphi_machine *m, const key *k)
 {
     if (!m->rpc || k->mode != APHI_EXPECT || !m->model->reads || !m->result_count ||
@@ -548,7 +550,7 @@ static APHI_COLD void check_purity(aphi_machine *m, const key *k)
     for (size_t i = 0; same && i < count; i++)
         same = aphi_core_equal(&m->results[i].core, &before[i].core);
     free(before);
-    /* A query may time out in one of the two runs only. */
+    /* A solver query may time out in only one of the two runs. */
     if (!same && !m->out_of_time && !m->undecided)
         set_fault(m, APH_FAULT_IMPURE,
                   "two runs of the same step differ: the model must be a pure function of its state and of the "
@@ -561,7 +563,7 @@ static bool checks_purity(const aphi_machine *m)
 #ifdef APHI_CHECK_PURITY
     return m->lookups > 0;
 #else
-    /* The 1st, 2nd, 4th, 8th, ... miss: impure models are usually found early, at almost no cost. */
+    /* Checks the 1st, 2nd, 4th, 8th, ... miss: impure models are usually found early, at almost no cost. */
     return (m->lookups & (m->lookups - 1)) == 0;
 #endif
 }
@@ -787,7 +789,7 @@ const aphi_successor *aphi_machine_deliver(aphi_machine *m, const aphi_core *cor
     for (size_t i = 0; i < aph_count(messages); i++)
         exactly |= aph_at(messages, i) == seen;
     if (exactly) {
-        /* An exact match constrains no symbol: it allows all that the others allow. */
+        /* An exact match constrains no symbol, so it allows every behaviour that the others allow. */
         APHI_PUSH(m->results, m->result_count, m->result_capacity, (aphi_successor){.core = *core});
     }
     for (size_t i = 0; !exactly && i < aph_count(messages); i++) {
@@ -834,7 +836,8 @@ static bool is_own_queue(aph_value name, aph_value queue, int64_t *own)
     return true;
 }
 
-/* True if the model's connection is matched with one of the tester. With separate calls, a queued one is not. */
+/* Returns true if the model's connection is matched with one of the tester's. With separate calls, a queued one is
+ * not. */
 static bool is_matched(const aphi_machine *m, const aphi_core *core, int64_t own)
 {
     aph_value name, item;
@@ -846,7 +849,7 @@ static bool is_matched(const aphi_machine *m, const aphi_core *core, int64_t own
     return false;
 }
 
-/* Matches the observed message with the oldest in the queue of the model's connection. */
+/* Matches the observed message with the oldest message in the queue of the model's connection. */
 static void accept_from(aphi_machine *m, const aphi_core *core, int64_t connection, int64_t own, aph_value seen)
 {
     aphi_core after = *core;

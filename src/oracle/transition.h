@@ -6,11 +6,11 @@
 
 #include <antiphon/oracle.h>
 
-/* A suspended server: the model, the constraints on its unknowns, and the messages that it has sent but that were not
+/* A suspended server: the model, the constraints on its unknowns, and the messages that it has sent but that are not
  * yet observed. In normal form: equal cores have equal words. */
 typedef struct aphi_core {
     aph_value state;    /* at the start of the step */
-    aph_value answers;  /* to the events since; APH_NIL at the start */
+    aph_value answers;  /* answers to the events since then; APH_NIL at the start */
     aph_value store;    /* constraints on the symbols */
     aph_value outbox;     /* object: connection -> array of messages, or false if it is ignored; APH_NIL if empty */
     uint32_t fresh;     /* symbols are numbered below this */
@@ -23,9 +23,9 @@ static inline bool aphi_core_equal(const aphi_core *a, const aphi_core *b)
 
 void aphi_core_mark(const aphi_core *c); /* for a root */
 
-/* The use of the messages that a step sends. */
+/* The treatment of the messages that a step sends. */
 typedef enum aphi_send_mode {
-    APHI_EXPECT, /* exactly one, to the sender of the request, and equal to the expected one */
+    APHI_EXPECT, /* there must be exactly one, to the sender of the request and equal to the expected one */
     APHI_KEEP,   /* they are added to the outbox */
     APHI_DROP,   /* they will never be observed */
 } aphi_send_mode;
@@ -37,23 +37,22 @@ typedef struct aphi_successor {
 
 typedef struct aphi_machine aphi_machine;
 
-/* lossy: the outbox has no order and messages stay in it, so that a message sent twice counts once. */
+/* lossy: the outbox is unordered and keeps its messages, so that a message sent twice counts once. */
 aphi_machine *aphi_machine_open(const aph_model *model, bool rpc, bool lossy, int64_t solver_ms);
 void aphi_machine_close(aphi_machine *m);
 
-/* Each function below that returns successors returns *n of them, valid until the next call; *n is 0 if there is none.
- * */
-/* The server before its first request. */
+/* Functions that return successors set *n to their number, which may be 0. Successors are valid until the next call. */
+/* Returns the server before its first request. */
 const aphi_successor *aphi_machine_start(aphi_machine *m, size_t *n);
-/* All results of the request. expected is used with APHI_EXPECT only. */
+/* Returns all results of the request. expected is used only with APHI_EXPECT. */
 const aphi_successor *aphi_machine_feed(aphi_machine *m, const aphi_core *core, int64_t from, aph_value message,
                                      aphi_send_mode mode, aph_value expected, size_t *n);
-/* Without message order: all ways in which a message in the outbox for the connection can be the observed one. The
- * message stays, since it may be observed again. */
+/* Without message order: returns all ways in which a message in the outbox for the connection can be the observed one.
+ * The message stays in the outbox, since it may be observed again. */
 const aphi_successor *aphi_machine_deliver(aphi_machine *m, const aphi_core *core, int64_t connection, aph_value seen,
                                        size_t *n);
-/* The same for a connection that the server opened. At its first message, the successors also choose the matching
- * connection of the model. */
+/* Like aphi_machine_deliver, for a connection that the server opened. At its first message, the successors also choose
+ * the matching connection of the model. */
 const aphi_successor *aphi_machine_accept(aphi_machine *m, const aphi_core *core, int64_t connection, aph_value seen,
                                       size_t *n);
 /* Removes the oldest message for the connection. Returns false if it cannot equal the observed one. */
@@ -61,7 +60,7 @@ bool aphi_machine_match(aphi_machine *m, aphi_core *core, int64_t connection, ap
 /* Removes a message for the connection; place 0 is the oldest. */
 void aphi_machine_discard(aphi_core *core, int64_t connection, size_t place);
 
-/* Returns true if there is a message for the connection, or for any. */
+/* Return true if there is a message for the connection, or for any connection. */
 bool aphi_outbox_has(const aphi_core *core, int64_t connection);
 bool aphi_outbox_has_any(const aphi_core *core);
 /* Ignores all further messages to the connection: one of them was lost, and it is unknown which. */
@@ -69,14 +68,14 @@ void aphi_outbox_ignore(aphi_core *core, int64_t connection);
 bool aphi_outbox_is_ignored(const aphi_core *core, int64_t connection);
 /* Removes all messages. */
 void aphi_outbox_clear(aphi_core *core);
-/* Returns an array of the messages that can be observed next on the connection, where there may be several. */
+/* Returns an array of all messages that can be observed next on the connection. */
 aph_value aphi_outbox_candidates(const aphi_machine *m, const aphi_core *core, int64_t connection);
 /* Returns the model's number for a connection that the server opened; 0 if it is unknown. */
 int64_t aphi_outbox_own_number(const aphi_core *core, int64_t connection);
-/* Removes that number: nothing more will arrive on the connection. */
+/* Removes that number, because nothing more will arrive on the connection. */
 void aphi_outbox_close(aphi_core *core, int64_t connection);
 
-/* A fault stops the search. Undecided: the solver gave up on a branch, which was dropped. */
+/* A fault stops the search. undecided: the solver gave up on a branch, which was dropped. */
 aph_fault aphi_machine_fault(const aphi_machine *m, const char **message);
 bool aphi_machine_undecided(const aphi_machine *m);
 bool aphi_machine_out_of_time(const aphi_machine *m);

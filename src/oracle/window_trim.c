@@ -3,10 +3,10 @@
  * window_trim.c - trimming of the window, to bound memory for long histories.
  *
  * Idea:       a new window can start when all configurations that are left are known: they become its roots. If the
- *             search has no frames, there is exactly one. Otherwise they are found by continuing the search as if each
- *             configuration that reaches the end had failed; a bookmark restores the search if there are too many.
- *             Without options.patient the oldest frames are dropped instead. If no explanation is left later, the
- *             verdict is unknown, and the caller can repeat the check patiently.
+ *             search has no frames, there is exactly one. Otherwise the search continues as if each configuration that
+ *             reaches the end had failed; if there are too many, a bookmark restores the search. Without
+ *             options.patient the oldest frames are dropped instead. If no explanation is left later, the verdict is
+ *             unknown, and the caller can repeat the check patiently.
  * Invariants: 1. a window depends on the past only through its roots and the requests pending at them
  *             2. after drop_oldest, a failure is not certain
  * Cost:       drop_oldest is linear in the window, once per window. Finding all configurations is exponential in the
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IDLE_BUDGET = 32 }; /* configurations, to find out whether only one is left */
+enum { IDLE_BUDGET = 32 }; /* configurations visited to find out whether only one is left */
 
 void aphi_segment_drop(aphi_segment *s)
 {
@@ -135,7 +135,8 @@ static void free_bookmark(bookmark *b)
     free(b->order);
 }
 
-/* True if nothing can depend on the request once it is taken. Its response may still take a place in the buffer. */
+/* Returns true if nothing can depend on the request once it is taken. Its response may still occupy a place in the
+ * buffer. */
 static bool is_settled(const aph_oracle *o, const aphi_request *a)
 {
     return !o->rpc || (aphi_is_optional(o, a) && (!o->env.buffer || aphi_is_abandoned(o, a)));
@@ -149,8 +150,8 @@ static size_t count_roots_taking(const aph_oracle *o, const survivors *s, const 
     return n;
 }
 
-/* Removes pending requests that each root has taken and that no response will end; and, if explanations were dropped
- * anyway, those that were lost before the window and that no root has taken, which would accumulate. */
+/* Removes pending requests that each root has taken and that no response will end. If explanations were dropped anyway,
+ * also removes requests that were lost before the window and that no root has taken: they would accumulate. */
 static void remove_settled(aph_oracle *o, survivors *s)
 {
     for (size_t i = 0; i < o->pending_count;) {
@@ -174,7 +175,7 @@ static uint32_t renamed_index(const uint32_t *renamed, uint32_t request)
     return request == APHI_NONE ? APHI_NONE : renamed[request];
 }
 
-/* The first request on the connection, from this one on, that is kept. */
+/* Returns the first kept request on the connection, starting with this one. */
 static uint32_t first_kept(const aph_oracle *o, const uint32_t *renamed, uint32_t request)
 {
     while (request != APHI_NONE && renamed[request] == APHI_NONE)
@@ -249,7 +250,7 @@ static void begin_window(aph_oracle *o, survivors *s)
     aphi_search_start_window(o);
 }
 
-/* Removes the limit on lost requests, and restarts the search if candidates were skipped for it. */
+/* Removes the limit on lost requests, and restarts the search if candidates were skipped because of it. */
 static bool skip_nothing(aph_oracle *o)
 {
     o->lost_max = SIZE_MAX;
@@ -310,7 +311,7 @@ bool aphi_search_find_all(aph_oracle *o, uint64_t budget)
 
 /* ---- dropping frames --------------------------------------------------------------------------------------------- */
 
-/* The requests pending at the current observation, then those sent since. */
+/* Returns the requests pending at the current observation, then those sent since then. */
 static uint32_t *requests_since(const aph_oracle *o, size_t *n)
 {
     uint32_t *list = aphi_alloc((o->op_count + 1) * sizeof *list);
@@ -369,7 +370,7 @@ static void shift_places(const aph_oracle *o, aphi_frame *f, const bool *settled
     f->likely -= before;
 }
 
-/* As remove_settled, with frames kept from `oldest` on; the search is at the first of them. `bits` are those of the
+/* Like remove_settled, but keeps the frames from `oldest` on; the search is at the first of them. `bits` belong to the
  * configuration at the end of the window. */
 static void remove_settled_below(aph_oracle *o, size_t oldest, uint64_t *bits)
 {
@@ -438,7 +439,7 @@ static void drop_oldest(aph_oracle *o)
     o->dropped = true;
 }
 
-/* Finds all configurations; waits for a moment without known responses, and retries later if there are too many. */
+/* Finds all configurations, once no known response is outstanding. If there are too many, retries later. */
 static void trim_patiently(aph_oracle *o)
 {
     if (o->known_answers && o->event_count < 2 * o->window_max)

@@ -3,18 +3,18 @@
  * expression.c - J-expressions: messages with holes that earlier messages fill.
  *
  * Idea:       section 5.3.2 of Li, "Testing by dualization". A hole is {"$": [LABEL, PATH, "function"]}: the function
- *             of the value at the path in the message with that label. Evaluation is loose. If an element of an array
- *             is missing, or lacks the rest of the path, the nearest element that has it is used. If the message is
- *             missing or lacks the path, the latest message of its side that has it is used (requests have odd labels,
- *             responses even ones), then the latest of the other side. The result depends on the messages alone.
- * Picture:    labelled messages are a ring, numbered by arrival; those whose labels share a bucket are chained, latest
- *             first. Overwritten messages are recognized by their number, so nothing is unlinked.
+ *             of the value at the path in the message with that label. Evaluation is loose. If an array element is
+ *             missing or lacks the rest of the path, the nearest element that has it is used. If the message is missing
+ *             or lacks the path, the latest message of the same side that has the path is used (requests have odd
+ *             labels, responses even ones), then the latest of the other side. The result depends only on the messages.
+ * Picture:    labelled messages form a ring, numbered by arrival; messages whose labels share a bucket are chained,
+ *             latest first. Overwritten messages are recognized by their number, so nothing is unlinked.
  *
  *                 bucket [label & mask] --> number 907 --> number 893 --> number 340 (too old: the chain ends)
  *
  * Cost:       a label is found in constant time. Filling walks the expression once, and copies only the parts with
- *             holes. A hole that its message does not fill may visit every stored message.
- * Not done:   holes inside a value that fills a hole: it is data. */
+ *             holes. If its message cannot fill a hole, every stored message may be visited.
+ * Not done:   evaluating holes inside a value that fills a hole: the value is data. */
 #include "script/expression.h"
 
 #include <stdio.h>
@@ -147,7 +147,7 @@ aph_value aph_hole(int64_t label, aph_value path, const char *function)
     return aph_record("$", APH_ARRAY_OF(aph_int(label), path, aph_str(function)));
 }
 
-/* A hole, well-formed or not: other objects must not have this single field. */
+/* Returns true for a hole, well-formed or not. No other object may consist of only this field. */
 static bool looks_like_hole(aph_value v)
 {
     return aph_kind_of(v) == APH_OBJECT && aph_count(v) == 1 && aph_has(v, aph_str("$"));

@@ -86,7 +86,7 @@ aph_value aphi_action_value(const aphi_action *a)
     return v;
 }
 
-/* Writes the fields in the order of names, which is easier to read than the order of objects. */
+/* Writes the fields in the order of names, which is easier to read than the key order of objects. */
 static void add_line(aphi_buffer *b, aph_value object, const char *const *names)
 {
     const char *before = "{";
@@ -125,7 +125,7 @@ static bool write_and_move(const char *temporary, const char *path, const char *
         return false;
     bool ok = aphi_write_all(fd, text, n) == n && fsync(fd) == 0 && rename(temporary, path) == 0;
     int why = errno;
-    close(fd); /* after fsync it reports nothing new */
+    close(fd); /* after fsync, close reports no further errors */
     if (ok)
         return true;
     unlink(temporary);
@@ -189,7 +189,7 @@ static bool only_known_fields(reading *r, aph_value object, const char *const *n
     return true;
 }
 
-/* An integer field within limits. */
+/* Reads an integer field within limits. */
 static bool read_int(reading *r, aph_value object, const char *name, int64_t low, int64_t high, int64_t *i)
 {
     aph_value v = aph_field(object, name);
@@ -199,7 +199,7 @@ static bool read_int(reading *r, aph_value object, const char *name, int64_t low
     return true;
 }
 
-/* A string field, copied. */
+/* Reads a string field and copies it. */
 static bool read_name(reading *r, aph_value object, const char *name, char *to, size_t size)
 {
     aph_value v = aph_field(object, name);

@@ -17,14 +17,14 @@
 
 typedef enum aphi_wait {
     APHI_WAIT_NOTHING,
-    APHI_WAIT_ANSWER, /* for the response with that label, which is even; over if its request is not in the script */
-    APHI_WAIT_QUIET,  /* until there are no outstanding requests and nothing has arrived for a while */
+    APHI_WAIT_ANSWER, /* for the response with this even label; no wait if its request is not in the script */
+    APHI_WAIT_QUIET,  /* until no request is outstanding and nothing has arrived for a while */
     APHI_WAIT_PAUSE,
 } aphi_wait;
 
-/* Actions are performed in order: one that waits delays all later ones. */
+/* Actions are performed in order: an action that waits delays all later ones. */
 typedef struct aphi_action {
-    int64_t label;      /* odd, rising */
+    int64_t label;      /* odd, increasing */
     int64_t connection; /* opened by its first action, and by the first after a close */
     aph_value send;     /* a J-expression, not null; APH_NIL: close the connection */
     uint32_t chunk;     /* bytes in one write, 0: all */
@@ -35,7 +35,7 @@ typedef struct aphi_action {
 typedef struct aphi_script {
     char model[64];        /* a model's name, or "" */
     char environment[16];
-    uint64_t seed;         /* of random choices that are not in the actions */
+    uint64_t seed;         /* seed of random choices that are not recorded in the actions */
     aphi_action *actions;
     size_t count, capacity;
 } aphi_script;
@@ -45,13 +45,13 @@ void aphi_script_mark(const aphi_script *s);
 void aphi_script_free(aphi_script *s);
 void aphi_script_add(aphi_script *s, const aphi_action *action);
 aphi_script aphi_script_copy(const aphi_script *s);
-/* Returns the index of the action with that label, or of the request with that response; count if there is none. */
+/* Returns the index of the action with this label, or of the request whose response has it; count if there is none. */
 size_t aphi_script_index(const aphi_script *s, int64_t label);
 
 /* Read a file or a text, strictly. Return false with a message (NAME:LINE: ...) and an empty *s on failure. */
 bool aphi_script_read(const char *path, aphi_script *s, char *error, size_t error_size);
 bool aphi_script_parse(const char *name, const char *text, size_t n, aphi_script *s, char *error, size_t error_size);
-/* Writes the file atomically. Returns false with a message on failure; an earlier file remains. */
+/* Writes the file atomically. Returns false with a message on failure; an existing file is then unchanged. */
 bool aphi_script_write(const char *path, const aphi_script *s, char *error, size_t error_size);
 /* Returns the text of the file, malloc'ed and NUL-terminated; *n, if n is not NULL, receives its length. */
 char *aphi_script_text(const aphi_script *s, size_t *n);

@@ -2,10 +2,11 @@
  *
  * simplify.c - simpler forms of an expression, by number.
  *
- * Idea:       The forms are numbered instead of listed: a walk counts down to the n-th and rebuilds the path to it. So
- *             callers hold no values while a candidate runs, which may collect.
+ * Idea:       The forms are numbered instead of listed: a walk counts down to the n-th form and rebuilds the path to
+ *             it. So callers hold no values while a candidate runs, since a run may collect.
  * Invariants: A form is smaller in the lexicographic order of (nodes, bytes of strings, bytes that are not 'a',
- *             magnitude of integers, negative integers, trues), where a hole counts as two nodes: chains end.
+ *             magnitude of integers, negative integers, trues), where a hole counts as two nodes. So every chain of
+ *             forms ends.
  * Cost:       Linear in the expression for each form. */
 #include "script/simplify.h"
 
@@ -32,7 +33,7 @@ static bool simpler_int(int64_t i, size_t n, aph_value *simpler)
     return n < count;
 }
 
-/* n times 'a'. */
+/* Returns a string of n times 'a'. */
 static aph_value plain_string(size_t n)
 {
     char *bytes = aphi_alloc(n + 1);
@@ -76,7 +77,7 @@ bool aphi_simpler_leaf(aph_value v, size_t n, aph_value *simpler)
 
 /* ---- the order --------------------------------------------------------------------------------------------------- */
 
-/* See the invariant. */
+/* The order of the invariant. */
 typedef struct size {
     uint64_t of[6];
 } size;
@@ -162,7 +163,7 @@ static bool part_at(aph_value v, size_t i, aph_value *part, aph_value *put)
 /* The n-th form of one node. */
 typedef bool form_of(aph_value v, size_t n, aph_value *form);
 
-/* Decrements *n by the number of forms that it skips. Returns true if it reaches the n-th. */
+/* Decrements *n by the number of skipped forms. Returns true if the n-th form is reached. */
 static bool count_forms(aph_value v, form_of *form_at, size_t *n, aph_value *form)
 {
     for (size_t i = 0; form_at(v, i, form); i++)

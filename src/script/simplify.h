@@ -11,18 +11,18 @@
 /* The n-th expression, from 0, that is one step simpler than v. Returns false if there are fewer. A step removes a
  * field or an item, or makes a leaf simpler; removals come first. Every chain of steps ends. */
 bool aphi_simpler(aph_value v, size_t n, aph_value *simpler);
-/* The same for removals only. */
+/* Like aphi_simpler, for removals only. */
 bool aphi_smaller(aph_value v, size_t n, aph_value *smaller);
-/* The same for a leaf: an integer nearer to 0, a shorter or plainer string, false for true, a constant for a hole. The
- * largest steps come first. */
+/* Like aphi_simpler, for a leaf: an integer nearer to 0, a shorter or plainer string, false for true, a constant for a
+ * hole. The largest steps come first. */
 bool aphi_simpler_leaf(aph_value v, size_t n, aph_value *simpler);
 
-/* Returns true if a is before b in the order in which every step descends. */
+/* Returns true if a is smaller than b in the order in which every step descends. */
 bool aphi_is_simpler(aph_value a, aph_value b);
 
 /* The n-th string, integer or boolean outside holes. Returns false if there are fewer. */
 bool aphi_leaf_at(aph_value v, size_t n, aph_value *leaf);
-/* Returns v with every such leaf that equals `from` replaced. */
+/* Returns v with `to` in place of every leaf outside holes that equals `from`. */
 aph_value aphi_replace_leaves(aph_value v, aph_value from, aph_value to);
 
 /* The label that the n-th hole refers to. Returns false if there are fewer. */

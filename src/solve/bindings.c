@@ -2,10 +2,10 @@
  *
  * bindings.c - sets of symbols, values of symbols, and substitution.
  *
- * Idea:       few symbols are searched linearly; more get a hash index. Traversals skip every part whose Bloom mask
- *             excludes the symbols of interest. Terms share parts, so the expanded term can be exponentially larger;
- *             traversals remember the last few visited parts.
- * Invariants: 1. many is NULL or contains the whole set; until then few contains it
+ * Idea:       small sets are searched linearly; larger ones have a hash index. Traversals skip each part whose Bloom
+ *             mask excludes the symbols of interest. Terms share parts, so the expanded term can be exponentially
+ *             larger; traversals remember the last few visited parts.
+ * Invariants: 1. if `many` is not NULL, it contains the whole set; otherwise `few` does
  *             2. an index has at least twice as many entries as there are symbols */
 #include "solve/bindings.h"
 
@@ -221,7 +221,7 @@ static aph_value rewritten_term(rewrite *r, aph_value v)
     return aph_term((aph_op)v->detail, a, b);
 }
 
-/* A term of terms: its parts may be shared, so remember their results. */
+/* Rewrites a term of terms. Its parts may be shared, so their results are remembered. */
 static aph_value rewritten_tower(rewrite *r, aph_value v)
 {
     if (!r->ready) {

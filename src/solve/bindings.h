@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bindings.h - sets of symbols, and values of symbols. Both start as {0}, or faster with _init, and allocate no memory
+ * bindings.h - sets of symbols, and values of symbols. Both start as {0} or, faster, with _init, and allocate no memory
  * while they are small. */
 #ifndef APHI_SOLVE_BINDINGS_H
 #define APHI_SOLVE_BINDINGS_H
@@ -40,7 +40,7 @@ void aphi_symset_collect(aphi_symset *s, aph_value v);           /* adds all sym
 bool aphi_holds(aph_value v, aph_value symbol);                  /* true if v contains symbol */
 void aphi_symset_deinit(aphi_symset *s);                         /* leaves it empty and usable */
 
-/* Symbols with a value each. */
+/* A map from symbols to values. */
 typedef struct aphi_bindings {
     aphi_symset symbols;
     size_t capacity;
@@ -66,15 +66,15 @@ static inline aph_value *aphi_bindings_value(aphi_bindings *b, size_t i)
 {
     return b->many ? &b->many[i] : &b->few[i];
 }
-/* The value of a symbol, APH_NIL if it has none. */
+/* Returns the value of a symbol, or APH_NIL if it has none. */
 aph_value aphi_bindings_get(const aphi_bindings *b, aph_value symbol);
 void aphi_bindings_set(aphi_bindings *b, aph_value symbol, aph_value value);
 /* Gives each unbound symbol of v the default of its sort: false, 0 or "". */
 void aphi_bindings_complete(aphi_bindings *b, aph_value v);
 void aphi_bindings_deinit(aphi_bindings *b);                     /* leaves it empty and usable */
 
-/* v with all bound symbols replaced simultaneously by their values, and simplified. Visits only the parts of v that may
- * contain a bound symbol. */
+/* Returns v, simplified, with all bound symbols simultaneously replaced by their values. Visits only the parts of v
+ * that may contain a bound symbol. */
 aph_value aphi_substitute(aph_value v, const aphi_bindings *b);
 
 #endif

@@ -4,9 +4,9 @@
  *
  * Idea:       a symbol that is constrained only by bounds, excluded values and disequalities, and has more values than
  *             disequalities, can be assigned last. Repeated elimination of such symbols usually leaves nothing: then
- *             the set is satisfiable. The rest, the core, is decided in this order: ranges may refute it; a guess,
- *             repaired a few times, may satisfy it; if few assignments exist, ranges are split until they refute it or
- *             are points; then Z3 decides.
+ *             the set is satisfiable. The remaining literals, the core, are decided in this order: ranges may refute
+ *             them; a guess, repaired a few times, may satisfy them; if few assignments exist, ranges are split until
+ *             they refute the core or are single values; then Z3 decides.
  * Invariants: every result but APHI_UNDECIDED is exact; a guess is accepted only if every literal evaluates to true.
  * Cost:       linear in the literals for each round of elimination; there are few rounds unless domains are tight. */
 #include "solve/constraint_graph.h"
@@ -173,7 +173,7 @@ static bool holds(const core *c, aph_value literal)
     return !r.wrong && r.i;
 }
 
-/* The first violated literal; APH_NIL if there is none. */
+/* Returns the first violated literal, or APH_NIL if there is none. */
 static aph_value first_violated(const core *c)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -416,7 +416,7 @@ static aph_value free_value(const aphi_constraint_graph *w, const aphi_bindings 
     return aph_int(i);
 }
 
-/* Assigns the eliminated symbols, the last first, so that each has a value left. */
+/* Assigns the eliminated symbols in reverse order, so that each has a value left. */
 static void assign_eliminated(const aphi_constraint_graph *w, aphi_bindings *values)
 {
     for (uint32_t round = w->rounds; round > 0; round--)

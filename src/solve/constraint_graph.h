@@ -16,7 +16,7 @@ typedef enum aphi_form {
     APHI_OTHER,
 } aphi_form;
 
-/* *x is the symbol, *y the constant or the other symbol; unset for APHI_OTHER. */
+/* Sets *x to the symbol and *y to the constant or the other symbol, except for APHI_OTHER. */
 aphi_form aphi_form_of(aph_value literal, aph_value *x, aph_value *y);
 
 typedef struct aphi_cell {
@@ -39,8 +39,8 @@ typedef struct aphi_constraint_graph {
 /* Literals are borrowed. Symbols that occur in an APHI_OTHER literal are pinned. */
 void aphi_constraint_graph_init(aphi_constraint_graph *w, size_t n, const aph_value *literals);
 void aphi_constraint_graph_deinit(aphi_constraint_graph *w);
-/* Eliminates, round by round, symbols that have more values than symbols to differ from: a value is left for any
- * assignment of those. The remaining literals are satisfiable if and only if all are. */
+/* Eliminates, round by round, symbols that have more values than symbols to differ from: for any assignment of the
+ * others, a value is left. The remaining literals are satisfiable if and only if all literals are. */
 void aphi_constraint_graph_eliminate(aphi_constraint_graph *w);
 /* Returns true if the literal contains no eliminated symbol. */
 bool aphi_constraint_graph_remains(const aphi_constraint_graph *w, aph_value literal);

@@ -2,9 +2,9 @@
  *
  * literals.c - decomposition of conditions into the literals of a store and bindings of symbols.
  *
- * Idea:       a condition that holds also implies that no part of it is wrong. So x + 1 <= 5 becomes x <= 4 with x + 1
- *             in 64 bits, which is implied here; x + y = 3 becomes y = 3 - x. A symbol for which an equation is solved
- *             is substituted at once, and the literals that contained it are absorbed again.
+ * Idea:       a condition that holds also implies that no part of it is wrong. So x + 1 <= 5 becomes x <= 4, which here
+ *             implies that x + 1 fits 64 bits; x + y = 3 becomes y = 3 - x. A symbol for which an equation is solved is
+ *             substituted at once, and the literals that contained it are absorbed again.
  * Invariants: of the stored literals,
  *             1. an integer symbol has at most one lower and one upper bound, which leave at least two values
  *             2. points (x != c) are strictly between the bounds of x
@@ -115,7 +115,7 @@ static aphi_range bounds_of(const aphi_literals *a, aph_value symbol)
     return r;
 }
 
-/* Narrows the bounds past points on them. */
+/* Narrows the bounds so that they are not excluded points. */
 static aphi_range without_points(aphi_literals *a, aph_value symbol, aphi_range r)
 {
     aph_value x, y;
@@ -196,7 +196,7 @@ static void exclude(aphi_literals *a, aph_value symbol, int64_t i)
 
 /* ---- absorbing a condition --------------------------------------------------------------------------------------- */
 
-/* Absorbs: t is not wrong and is in `to`. Returns false if this is not expressible by the bounds of one symbol. */
+/* Absorbs that t is not wrong and is in `to`. Returns false if the bounds of one symbol cannot express this. */
 static bool absorb_range(aphi_literals *a, aph_value t, aphi_range to)
 {
     aph_value symbol;
@@ -230,7 +230,7 @@ static bool solve_for(aphi_literals *a, aph_value symbol, aph_value t)
     return true;
 }
 
-/* The newer of two symbols, which is expressed by the other. */
+/* Absorbs x = y: the newer symbol is replaced by the other. */
 static bool absorb_same(aphi_literals *a, aph_value x, aph_value y)
 {
     if (aphi_is_symbol(x) && aphi_is_symbol(y) && aph_compare(x, y) < 0)
@@ -238,7 +238,7 @@ static bool absorb_same(aphi_literals *a, aph_value x, aph_value y)
     return solve_for(a, x, y) || solve_for(a, y, x);
 }
 
-/* x + y = k and x - y = k bind the newer symbol; the result fits 64 bits, being a symbol's value. */
+/* x + y = k and x - y = k bind the newer symbol; the result fits 64 bits because it is the value of a symbol. */
 static bool absorb_sum(aphi_literals *a, aph_value t, aph_value k)
 {
     bool is_sum = aphi_is_term(t, APH_ADD), is_difference = aphi_is_term(t, APH_SUB);
@@ -268,7 +268,7 @@ static void absorb_equality(aphi_literals *a, aph_value l)
     }
 }
 
-/* Absorbs: t is not wrong and t != k, if this is expressible by the bounds and one point of one symbol. */
+/* Absorbs that t is not wrong and t != k, if the bounds and one point of one symbol can express this. */
 static bool absorb_not_in(aphi_literals *a, aph_value t, int64_t k)
 {
     aph_value symbol;

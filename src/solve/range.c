@@ -48,7 +48,7 @@ static aphi_range before_quotient(aphi_range to, wide c)
     return clip(-(to.high * -c - c - 1), -(to.low * -c));
 }
 
-/* The operands x with x op c (or c op x) in `to`. */
+/* Computes the operands x for which x op c (or c op x) is in `to`. */
 static bool before_operation(aph_op op, bool constant_first, wide c, aphi_range to, aphi_range *from)
 {
     switch (op) {

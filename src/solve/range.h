@@ -29,11 +29,11 @@ typedef struct aphi_outcome {
 
 typedef aphi_range aphi_range_of_symbol(const void *context, aph_value symbol);
 
-/* A superset of the results of the condition for the given ranges of its symbols. A boolean has the range 0..1; the
- * range of a string is not used. */
+/* Returns a superset of the results of the condition for the given ranges of its symbols. A boolean has the range 0..1;
+ * the range of a string is not used. */
 aphi_outcome aphi_range_outcome(aph_value condition, aphi_range_of_symbol *of, const void *context);
 
-/* The value of a term if every symbol has a value. Booleans are 0 and 1; strings are their words. */
+/* The value of a term for given values of its symbols. Booleans are 0 and 1; strings are their words. */
 typedef struct aphi_result {
     bool wrong;
     int64_t i;
@@ -42,7 +42,7 @@ typedef struct aphi_result {
 typedef int64_t aphi_value_of_symbol(const void *context, aph_value symbol);
 
 aphi_result aphi_evaluate(aph_value t, aphi_value_of_symbol *of, const void *context);
-/* A scalar as aphi_evaluate represents it. */
+/* Returns a scalar in the representation of aphi_evaluate. */
 int64_t aphi_scalar(aph_value v);
 
 #endif

@@ -4,7 +4,8 @@
  *
  * Idea:       literals.c brings the condition into the form of a store. The store was satisfiable, so only literals
  *             connected to a symbol of the condition must be decided again; if none of them relates symbols to each
- *             other, absorbing has already decided. Solving starts from scratch, one connected component at a time.
+ *             other, absorbing the condition has already decided. Solving starts from scratch, one connected component
+ *             at a time.
  * Invariants: every returned store is satisfiable.
  * Cost:       linear in the literals of the store, without allocation for up to 48 of them; solving is quadratic in the
  *             largest connected component.
@@ -17,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Moves the literals connected to mask to the front. Returns their number. Bloom masks may include unconnected
- * literals, which is still exact. */
+/* Moves the literals connected to the mask to the front, and returns their number. Bloom masks may include unconnected
+ * literals, which does no harm. */
 static size_t connected_first(size_t n, aph_value *literals, uint64_t mask)
 {
     size_t connected = 0;
@@ -142,7 +143,7 @@ static int by_part(const void *x, const void *y)
     return (a->position > b->position) - (a->position < b->position);
 }
 
-/* Sorts the conditions, which all contain symbols, by component; end[i] is the end of the component of i. */
+/* Sorts the conditions, which all contain symbols, by component; end[i] is the end of the component of condition i. */
 static void order_by_part(size_t n, aph_value *conditions, size_t *end)
 {
     parts p = {0};

@@ -2,9 +2,8 @@
  *
  * store.h - constraints on symbols: a satisfiable set of conditions.
  *
- * A store is a value: APH_NIL is the empty store; others are sorted arrays of conditions. Stores are persistent like
- *                     all
- * values, and stores with the same conditions are the same word. Every store returned here is satisfiable. */
+ * A store is a value: the empty store is APH_NIL, others are sorted arrays of conditions. Stores with the same
+ * conditions are the same word. Every store returned here is satisfiable. */
 #ifndef APHI_SOLVE_STORE_H
 #define APHI_SOLVE_STORE_H
 

@@ -3,7 +3,7 @@
  * store_normalize.c - removal of irrelevant symbols from a store, and canonical names of the others.
  *
  * Idea:       a symbol is dead if no root contains it. Forgetting it is a projection: the live symbols must have
- *             exactly the same solutions as before. Three projections are exact and cheap:
+ *             exactly the same solutions as before. These projections are exact and cheap:
  *             1. a symbol with more values than symbols to differ from is removed with its literals
  *                (constraint_graph.h);
  *             2. a symbol that is only compared, a <= x and x < b, is replaced by a < b for each such pair;

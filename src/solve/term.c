@@ -95,7 +95,7 @@ aph_value aphi_defined(aph_value v)
     return all;
 }
 
-/* `answer` if a and b are not wrong, else wrong. */
+/* Returns `answer` if a and b are not wrong, else wrong. */
 static aph_value answer_if_defined(bool answer, aph_value a, aph_value b)
 {
     return aph_and(aph_bool(answer), aph_and(aphi_defined(a), aphi_defined(b)));

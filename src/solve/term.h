@@ -20,7 +20,7 @@ static inline bool aphi_is_symbol(aph_value v)
 bool aphi_compute(aph_op op, int64_t a, int64_t b, int64_t *result);
 /* Returns true if v is not wrong for any values of its symbols. */
 bool aphi_is_total(aph_value v);
-/* The condition that is true if v is not wrong, and wrong otherwise. */
+/* Returns the condition that is true if v is not wrong, and wrong otherwise. */
 aph_value aphi_defined(aph_value v);
 
 #endif

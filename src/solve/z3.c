@@ -4,9 +4,10 @@
  *
  * Idea:       integers are mathematical integers; every symbol and every result of an operation in a condition is
  *             asserted to fit 64 bits, and every divisor not to be zero. This implements strictness: a condition holds
- *             only if no part of it is wrong. Strings support equality only, so a string is an integer: the known ones
- *             are numbered from 0, an unknown one may be any of them or another. Z3's division has a remainder that is
- *             not negative; ours rounds down, so for a negative divisor both operands are negated.
+ *             only if no part of it is wrong. Strings support only equality, so they are encoded as integers: known
+ *             strings are numbered from 0, and an unknown string may be one of these or another integer. Z3's division
+ *             has a remainder that is not negative; ours rounds down, so for a negative divisor both operands are
+ *             negated.
  * Invariants: 1. each Z3 node is referenced by session.alive or session.required to the end of the query
  *             2. the cache of results contains values, so it is cleared before each collection
  * Cost:       a linear query takes about two hundred microseconds, a nonlinear one up to its time limit.
@@ -26,7 +27,7 @@ enum { CACHE_MAX = 1 << 16 };
 
 typedef struct answer {
     aphi_sat sat;
-    int64_t solver_ms; /* 0: not asked yet */
+    int64_t solver_ms; /* 0: not queried yet */
 } answer;
 
 typedef struct bridge {
@@ -115,7 +116,7 @@ typedef struct session {
     Z3_context c;
     Z3_ast_vector alive, required;
     bool nonlinear;         /* a symbolic factor of a product, or divisor */
-    aphi_intern written;    /* symbols and terms, which share parts */
+    aphi_intern written;    /* the symbols and terms that are already translated */
     Z3_ast *asts;           /* of these */
     size_t ast_capacity;
     aphi_symset *symbols;   /* symbol i is called i */
@@ -229,7 +230,7 @@ static Z3_ast write_value(session *s, aph_value v)
 
 /* ---- reading a model --------------------------------------------------------------------------------------------- */
 
-/* The string of integer i: a known one, or a new one. */
+/* Returns the string for the integer i: a known string, or a new one. */
 static aph_value string_of(session *s, int64_t i)
 {
     if (i >= 0 && (size_t)i < s->string_count)
@@ -335,7 +336,7 @@ static aphi_sat question(size_t n, const aph_value *conditions, int64_t solver_m
     return z->failed || sat == Z3_L_UNDEF ? APHI_UNDECIDED : sat == Z3_L_TRUE ? APHI_SAT : APHI_UNSAT;
 }
 
-/* The conditions as one value, with symbols numbered in the order of occurrence. */
+/* Returns the conditions as one value, with symbols numbered in the order of occurrence. */
 static aph_value canonical(size_t n, const aph_value *conditions)
 {
     aph_value all = aph_array(n, conditions);

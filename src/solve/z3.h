@@ -12,9 +12,9 @@ enum { APHI_Z3_DEFAULT_MS = 1000 };
 
 /* Decides whether all conditions can hold. Returns APHI_UNDECIDED after solver_ms (0: APHI_Z3_DEFAULT_MS). On APHI_SAT,
  * a value of each symbol is added to `values`, if not NULL. Without `values`, results are cached until the next
- * collection, up to the names of symbols. */
+ * collection, regardless of the names of the symbols. */
 aphi_sat aphi_z3_ask(size_t n, const aph_value *conditions, int64_t solver_ms, aphi_bindings *values);
-/* The number of Z3 queries of this thread. */
+/* Returns the number of Z3 queries of this thread. */
 uint64_t aphi_z3_questions(void);
 /* Frees this thread's Z3 state. Call it before aph_heap_close. */
 void aphi_z3_close(void);

@@ -30,8 +30,8 @@ in_port_t aphi_port_free(in_port_t port, bool datagrams)
     return bound ? ntohs(at.sin_port) : 0;
 }
 
-/* Uses netlink: the kernel does the lookup of a packet, without a packet. (The tables in /proc/net take milliseconds,
- * since they list all connections.) */
+/* Uses netlink: the kernel looks up the socket as it would for a packet. Reading /proc/net would take milliseconds,
+ * since it lists all connections. */
 uint32_t aphi_port_listener(in_port_t port, bool datagrams)
 {
     struct {
@@ -42,7 +42,7 @@ uint32_t aphi_port_listener(in_port_t port, bool datagrams)
         .question = {.sdiag_family = AF_INET,
                      .sdiag_protocol = datagrams ? IPPROTO_UDP : IPPROTO_TCP,
                      .idiag_states = ~0u,
-                     /* TCP and UDP differ in the direction of source and destination: both are the same here */
+                     /* TCP and UDP lookups swap source and destination, so both are set to the same address */
                      .id = {.idiag_sport = htons(port),
                             .idiag_dport = htons(port),
                             .idiag_src = {htonl(INADDR_LOOPBACK)},

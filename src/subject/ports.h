@@ -11,22 +11,23 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/* Returns the port if a socket can be bound to it on 127.0.0.1, else 0. For 0: a free port. */
+/* Returns the port if a socket can be bound to it on 127.0.0.1, else 0. If port is 0, returns a free port. */
 in_port_t aphi_port_free(in_port_t port, bool datagrams);
-/* The inode of the socket that receives packets for 127.0.0.1 at the port; 0 if there is none. Sends nothing. */
+/* Returns the inode of the socket that receives packets for 127.0.0.1 at the port; 0 if there is none. Sends
+ * nothing. */
 uint32_t aphi_port_listener(in_port_t port, bool datagrams);
 /* Returns true if the process has this socket open; false if it may not be inspected. */
 bool aphi_port_is_held_by(uint32_t socket, pid_t pid);
 bool aphi_port_connects(in_port_t port);
-/* Listens on 127.0.0.1 at *port, or for 0 at a free port, which is stored in *port. The socket does not block. Returns
- * -1 with a message if it cannot. */
+/* Listens on 127.0.0.1 at *port; if *port is 0, at a free port, which is stored in *port. The socket does not block.
+ * Returns -1 with a message on failure. */
 int aphi_port_listen(unsigned *port, char *error, size_t size);
-/* Accepts a connection, as a socket that does not block and sends small messages at once. Returns -1 with errno: none
- * is waiting, or aphi_port_is_exhausted. */
+/* Accepts a connection, as a socket that does not block and sends small messages at once. Returns -1 with errno if no
+ * connection is waiting, or if aphi_port_is_exhausted. */
 int aphi_port_accept(int listener);
 /* Returns true if the errno means that descriptors or memory for sockets are exhausted. */
 bool aphi_port_is_exhausted(int error);
-/* Raises the limit of open descriptors to `need`, as far as allowed. */
+/* Raises the limit on open descriptors to `need`, as far as allowed. */
 void aphi_port_raise_limit(size_t need);
 /* Resolves HOST:PORT or [V6]:PORT. Returns false with a message. */
 bool aphi_port_resolve(const char *target, bool datagrams, struct sockaddr_storage *address, socklen_t *address_size,

@@ -3,15 +3,16 @@
  * presets.c - subjects by name: servers that Antiphon can start.
  *
  * Idea:       A preset is a row of a table: a program, its files in the folder of the run, and a command that stays in
- *             the foreground. subject.c writes the files, and starts, resets and stops it like any other subject.
+ *             the foreground. subject.c writes the files, and starts, resets and stops the server like any other
+ *             subject.
  * Invariants: 1. A server writes only into {dir} and listens only on 127.0.0.1; the services and the configuration of
  *                the machine are neither read nor changed.
  *             2. Idle connections and connections with many requests are kept: a close by a timer or a limit would look
  *                like a dropped connection.
- *             3. Behaviour that clients can observe is Debian's default; only paths, limits, and permission to write
- *                are configured here.
- * Cost:       Each step of shrinking starts a server. Few modules are loaded and few processes started, and it is ended
- *             by SIGKILL: its data is not needed, and Apache takes longer to exit than to start. */
+ *             3. Behaviour that clients can observe is Debian's default; only paths, limits and write permission are
+ *                configured here.
+ * Cost:       Each step of shrinking starts a server. So few modules are loaded, few processes are started, and the
+ *             server is stopped with SIGKILL: its data is not needed, and Apache takes longer to exit than to start. */
 #include "subject/presets.h"
 
 #include "base/buffer.h"
@@ -31,7 +32,7 @@ typedef struct preset {
     const char *name, *what;
     const char *program;  /* searched for by find_server */
     const char *package;  /* of the program; NULL: our own program, searched for by find_own */
-    const char *module;   /* a file that it loads, possibly missing although the program is installed; NULL: none */
+    const char *module;   /* a file that it loads, which may be missing even if the program is installed; NULL: none */
     const char *module_package;
     const char *arguments;
     const char *as_root;  /* more arguments if we are root */
@@ -45,10 +46,11 @@ typedef struct preset {
 
 /* ---- Apache ------------------------------------------------------------------------------------------------------ */
 
-/* Apache refuses to serve as root: only this preset runs as another user then. It has exactly two processes: several as
- * in practice, and a fixed number, since a process that ends closes its idle connections. {threads} is the number of
- * threads per process. Apache closes idle connections when no thread is free, so there is one for each connection, even
- * if all reach the same process; but not many more, since all are created before the first response. */
+/* Apache refuses to serve as root, so under root, only this preset runs as another user. It has exactly two processes:
+ * more than one, as in practice, but a fixed number, since a process that ends closes its idle connections. {threads}
+ * is the number of threads per process. Apache closes idle connections when no thread is free, so there is one for each
+ * connection, even if all reach the same process; but not many more, since all are created before the first
+ * response. */
 #define APACHE_COMMON \
     "ServerName 127.0.0.1\n" \
     "ServerRoot \"{dir}\"\n" \
@@ -84,7 +86,7 @@ static const char apache_conf[] =
     "    Require all granted\n"
     "</Directory>\n";
 
-/* RFC 9110 (7.6.3) requires Via, which is off by default. */
+/* RFC 9110 (7.6.3) requires Via, which Apache does not send by default. */
 static const char apache_proxy_conf[] =
     APACHE_COMMON
     "LoadModule proxy_module " APACHE_MODULES "mod_proxy.so\n"
@@ -131,7 +133,7 @@ static const char nginx_conf[] =
 
 /* ---- lighttpd ---------------------------------------------------------------------------------------------------- */
 
-/* Files without a type have no tags; Debian's table has this type for names without an extension. */
+/* lighttpd sends no tags for files without a type. This is Debian's type for names without an extension. */
 #define LIGHTTPD_CONF \
     "server.modules = (\"mod_webdav\")\n" \
     "server.bind = \"127.0.0.1\"\n" \
@@ -149,13 +151,13 @@ static const char nginx_conf[] =
     "webdav.is-readonly = \"disable\"\n"
 
 static const char lighttpd_conf[] = LIGHTTPD_CONF;
-/* After an empty PUT, its cache of file attributes is wrong, and no waiver covers a truncated body. */
+/* After an empty PUT, lighttpd's cache of file attributes is stale, and no waiver covers a truncated body. */
 static const char lighttpd_uncached_conf[] = LIGHTTPD_CONF "server.stat-cache-engine = \"disable\"\n";
 
 /* ---- documents --------------------------------------------------------------------------------------------------- */
 
-/* Servers that distinguish versions by seconds treat new files differently: Apache's tags are weak then. These files
- * are older than the test; tests write to the first, but not to the second. */
+/* Servers that distinguish versions by seconds treat new files differently; Apache, for example, gives them weak tags.
+ * These files are older than the test; tests write to the first, but not to the second. */
 static const char old_document[] = "what was there before\n", older_document[] = "what stays as it was before\n";
 #define OLD_DOCUMENTS \
     {.name = "www/old", .text = old_document, .old = true}, {.name = "www/older", .text = older_document, .old = true}
@@ -214,7 +216,8 @@ static bool is_program(const char *path)
     return stat(path, &about) == 0 && S_ISREG(about.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The program in the first of the folders, separated by colons, that contains it; for free(). NULL: none does. */
+/* Returns the path of the program in the first folder that contains it, for free(); NULL if none does. Colons separate
+ * folders. */
 static char *find_in(const char *folders, const char *program)
 {
     while (folders && *folders) {
@@ -229,7 +232,7 @@ static char *find_in(const char *folders, const char *program)
     return NULL;
 }
 
-/* A server of the system. /usr/sbin is rarely in the path of users other than root. */
+/* Finds an installed server. /usr/sbin is rarely in the path of users other than root. */
 static char *find_server(const char *program)
 {
     const char *own = getenv("ANTIPHON_SERVERS");
@@ -239,7 +242,7 @@ static char *find_server(const char *program)
     return path ? path : find_in("/usr/sbin:/usr/local/sbin", program);
 }
 
-/* One of our own subjects: in the build folder, beside the program. */
+/* Finds one of our own subjects, which are in the build folder next to the program. */
 static char *find_own(const char *program)
 {
     const char *own = getenv("ANTIPHON_SUBJECTS");
@@ -256,7 +259,7 @@ static char *find_own(const char *program)
     return path;
 }
 
-/* The package of the first missing file; NULL: none is missing, and *program is to be freed. */
+/* Returns the package of the first missing file. If none is missing, returns NULL, and the caller frees *program. */
 static const char *find_missing(const preset *p, char **program)
 {
     *program = p->package ? find_server(p->program) : find_own(p->program);
@@ -325,8 +328,8 @@ static void make_files(const preset *p, size_t connections, aphi_preset_made *ma
     made->file_count = p->file_count;
 }
 
-/* Without a database of locks, all but one of several concurrent writes wait for more than a second until it is made.
- * Therefore it is made here, by Apache's own tool if that is installed: only it knows the format of this Apache. */
+/* Creates Apache's lock database with Apache's own tool, if it is installed, because the format depends on the version.
+ * If Apache itself had to create the database, concurrent first writes would wait for more than a second. */
 static void make_database(const preset *p, aphi_preset_made *made)
 {
     char *tool = p->database ? find_server("httxt2dbm") : NULL;

@@ -9,7 +9,7 @@
 
 enum { APHI_PRESET_FILES = 5, APHI_PRESET_CONNECTIONS = 250 /* if their number is not known */ };
 
-/* The command and the files of a preset; the options of the subject point into it. Starts as all zero. */
+/* The command and the files of a preset. The options of the subject point into it. Initially all zero. */
 typedef struct aphi_preset_made {
     char *run;
     char *texts[APHI_PRESET_FILES];
@@ -25,7 +25,7 @@ typedef enum aphi_preset_status {
     APHI_PRESET_MISSING, /* its program is not installed */
 } aphi_preset_status;
 
-/* Fills in the options that start the named subject, for up to `connections` connections at once. On any status but
+/* Fills in the options that start the named subject, for up to `connections` connections at once. Unless the status is
  * READY, writes a message to error. */
 aphi_preset_status aphi_preset_make(const char *name, size_t connections, aphi_preset_made *made,
                                     aphi_subject_options *options, char *error, size_t size);

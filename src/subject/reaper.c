@@ -83,8 +83,8 @@ static int remove_entry(const char *path, const struct stat *about, int flag, st
 
 void aphi_remove_folder(const char *path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS); }
 
-/* Kills the group if its leader still exists in our session: the number may have been used again. Needed besides the
- * mark, because some servers (nginx) write their title over their environment. */
+/* Kills the group if its leader still exists in our session; otherwise the number may have been reused. The mark alone
+ * is not enough, because some servers (nginx) overwrite their environment with their title. */
 static void kill_group(const aphi_leftovers *left)
 {
     pid_t group = left->group;
@@ -96,10 +96,10 @@ static void kill_group(const aphi_leftovers *left)
  * the pipe). */
 static _Noreturn void run_reaper(int pipe_end, int ready, int parent, const char *mark, const aphi_leftovers *left)
 {
-    setsid(); /* signals of the terminal must not reach it */
+    setsid(); /* signals from the terminal must not reach it */
     char *inherited = getenv("ANTIPHON_SUBJECT");
     if (inherited)
-        *inherited = 'x'; /* if we are a subject ourselves, our mark must not get the reaper killed with us */
+        *inherited = 'x'; /* if we are a subject ourselves, our mark must not cause the reaper to be killed with us */
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
@@ -119,8 +119,8 @@ static _Noreturn void run_reaper(int pipe_end, int ready, int parent, const char
     _exit(0);
 }
 
-/* Until the reaper has left our session and lost our mark, it would be killed with us; then it closes its end of this
- * pipe. No subject is started before. */
+/* Waits until the reaper has left our session and removed our mark, so that it is not killed with us. It then closes
+ * its end of this pipe. No subject is started before that. */
 static void wait_until_ready(const int ready[2])
 {
     char none;

@@ -2,17 +2,16 @@
  *
  * subject.c - the system under test: reached at an address, or started, watched, reset and stopped here.
  *
- * Idea:       A command runs as `sh -c COMMAND`, in a process group of its own. We are a subreaper: orphans of the
- *             group become our children, so that waitpid(-group) reports exactly the processes that are left. All of
- *             them have a mark in their environment, by which processes that left the group (daemons with their own
- *             session) are found.
- * Invariants: 1. A group is signalled only while an unreaped child of ours is in it: its number is not used again.
+ * Idea:       A command runs as `sh -c COMMAND`, in its own process group. We are a subreaper: orphans of the group
+ *             become our children, so waitpid(-group) reports exactly the remaining processes. All of them have a mark
+ *             in their environment, which identifies processes that left the group (daemons with their own session).
+ * Invariants: 1. A group is signalled only while it contains an unreaped child of ours, so its number is not reused.
  *             2. No process of a subject outlives us. kill_all is for signal handlers; after SIGKILL, another process,
  *                the reaper, kills the group and the marked processes, and removes the folder.
- *             3. The check whether a subject listens does not connect: its first connection is the tester's.
- * Cost:       A reset takes the time that the subject takes to start and end, plus less than a millisecond. A subject
- *             that ignores SIGTERM is waited for once, and later killed at once.
- * Not done:   PR_SET_PDEATHSIG: it reaches the shell only, not its children. */
+ *             3. Checking whether a subject listens opens no connection: its first connection is the tester's.
+ * Cost:       A reset adds less than a millisecond to the time that the subject takes to stop and start. If a subject
+ *             ignores SIGTERM once, it is later killed at once.
+ * Not done:   PR_SET_PDEATHSIG, which affects only the shell, not its children. */
 #include "subject/subject.h"
 
 #include <assert.h>
@@ -42,7 +41,7 @@ enum {
     SUBJECTS_MAX = 64,       /* at once */
     STOP_CLOSE_MS = 500,     /* between SIGTERM and SIGKILL at the end */
     STOP_RESET_MS = 100,     /* the same between two runs */
-    START_STOPPED_MS = 1000, /* to start after a stop was requested: a last run may be wanted */
+    START_STOPPED_MS = 1000, /* time to start after a stop was requested: a last run may be wanted */
     CONNECT_AFTER_MS = 300,  /* until then, only the kernel is queried for a listening socket */
     FOREIGN_AFTER_MS = 2000, /* until then, the socket must be the subject's own */
     PORTS = 5,               /* tried if other processes take them first */
@@ -82,7 +81,7 @@ static void publish_group(aphi_subject *s)
         s->reaper.leftovers->group = s->process.pid;
 }
 
-/* Reaps. Returns whether a process is left in the group. */
+/* Reaps ended processes. Returns true if a process is left in the group. */
 static bool group_is_left(aphi_subject *s)
 {
     bool left = s->process.pid && aphi_process_poll(&s->process);
@@ -112,7 +111,7 @@ static bool is_dead_stray(const char *pid)
     return read && state == 'Z' && parent == (int)getpid() && !is_group_of_subject(group);
 }
 
-/* A daemon that ended before it was found has no environment, and so no mark, but is a zombie child of ours. */
+/* Finds daemons that have already ended: they have no environment and thus no mark, but are zombie children of ours. */
 static void find_dead_strays(const aphi_subject *s, aphi_strays *found)
 {
     DIR *processes = opendir("/proc");
@@ -126,7 +125,7 @@ static void find_dead_strays(const aphi_subject *s, aphi_strays *found)
     closedir(processes);
 }
 
-/* Reaps strays that are about to end: they become our children when their parents end. */
+/* Reaps strays that are about to end. They become our children when their parents end. */
 static void reap_strays(aphi_subject *s)
 {
     int64_t pause = APHI_CLOCK_BACKOFF_NS, until = aphi_clock_ns() + 100 * MS;
@@ -141,7 +140,7 @@ static void reap_strays(aphi_subject *s)
     s->strays.count = 0;
 }
 
-/* A leader that exits with 0 has gone into the background if other processes are left. */
+/* If a leader exits with 0 and other processes are left, it has gone into the background. */
 static bool is_running(aphi_subject *s)
 {
     if (group_is_left(s))
@@ -187,8 +186,8 @@ static in_port_t port_of(const aphi_subject *s) { return ntohs(((const struct so
 
 typedef enum owner { SUBJECT, FOREIGN, UNKNOWN } owner;
 
-/* The owner of the socket: the subject (usually its first process), another process, or none that is visible: it may
- * have just ended. */
+/* Finds the owner of the socket: the subject (usually its first process), another process, or none, if the owner is not
+ * visible or has just ended. */
 static owner owner_of(const aphi_subject *s, uint32_t socket)
 {
     if (aphi_port_is_held_by(socket, s->process.pid))
@@ -207,10 +206,10 @@ static owner owner_of(const aphi_subject *s, uint32_t socket)
     return ours ? SUBJECT : foreign ? FOREIGN : UNKNOWN;
 }
 
-/* A process that took the port just before the subject is not the one to test: the subject is about to end. If it does
- * not, the other process may listen on its behalf (as a helper does for the port of a container). If the kernel reports
- * no socket (it is in the network of a container, or there is no sock_diag), a connection shows whether the subject
- * listens. For datagrams there is no such test. */
+/* If another process took the port just before the subject, the subject is about to end. If it does not end, the other
+ * process may listen on its behalf (such as a helper for the port of a container). If the kernel reports no socket (it
+ * is in the network of a container, or there is no sock_diag), a connection shows whether the subject listens. For
+ * datagrams there is no such test. */
 static bool listens_at(const aphi_subject *s, in_port_t port, int64_t waited)
 {
     uint32_t socket = aphi_port_listener(port, s->datagrams);
@@ -227,8 +226,8 @@ static bool listens(const aphi_subject *s, int64_t waited)
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
-/* True for one program with its arguments: sh execs it, and its exit and its stops are seen directly. Text in single
- * quotes is a word. */
+/* Returns true for one program with its arguments: sh execs it, so we observe its exit and its stops directly. Text in
+ * single quotes is a word. */
 static bool is_simple(const char *command)
 {
     size_t word = strcspn(command, " ");
@@ -244,8 +243,8 @@ static bool is_simple(const char *command)
     return true;
 }
 
-/* Appends the command of `before` with {port} and {target} replaced, as a background job. When it ends, for instance
- * because its port is taken, the subject is killed, as it is not reachable any more. */
+/* Appends the command of `before` with {port} and {target} replaced, as a background job. When that job ends, for
+ * instance because its port is taken, the subject is killed, since it is no longer reachable. */
 static void append_before(const aphi_subject *s, aphi_buffer *out)
 {
     char port[8], target[8];
@@ -257,7 +256,7 @@ static void append_before(const aphi_subject *s, aphi_buffer *out)
     aphi_buffer_str(out, "; kill -KILL $$) & ");
 }
 
-/* NULL with errno if the folder cannot be made. */
+/* Returns NULL with errno if the folder cannot be created. */
 static char *make_command(aphi_subject *s)
 {
     aphi_buffer text = {0};
@@ -356,7 +355,8 @@ static bool start_once(aphi_subject *s, outcome *result, char *error, size_t siz
     return true;
 }
 
-/* True if another process has just taken the port. It may be free again, but then the subject has reported it. */
+/* Returns true if another process has just taken the port. The port may be free again, but then the subject has
+ * reported it. */
 static bool port_was_taken(const aphi_subject *s)
 {
     char output[800];

@@ -16,14 +16,14 @@ typedef struct aphi_subject aphi_subject;
 typedef struct aphi_subject_file {
     const char *name; /* in {dir} */
     const char *text; /* with {port} and {dir}, as in the command; NULL: a folder */
-    size_t size;      /* not 0: the text is this number of bytes without placeholders */
+    size_t size;      /* if not 0, the text has this number of bytes and no placeholders */
     bool old;         /* its date is a day ago */
 } aphi_subject_file;
 
 typedef struct aphi_subject_options {
     const char *target;   /* HOST:PORT or [V6]:PORT; either target or run is given */
     const char *run;      /* a command for sh; {port} stands for a free port on 127.0.0.1, {dir} for an empty folder */
-    const char *before;   /* a proxy command in front of it, started with it: {port} is the port for the tester,
+    const char *before;   /* a proxy command, started in front of the subject: {port} is the port for the tester,
                            * {target} the port that {port} stands for in run and files; may be NULL */
     const char *output;   /* file for the output of the command; NULL: a temporary one */
     unsigned listen;      /* the value of {listen} in the command: the port on which the tester listens; 0: none */
@@ -32,9 +32,9 @@ typedef struct aphi_subject_options {
     const char *name;     /* for messages; NULL: the command */
     const aphi_subject_file *files; /* written into {dir} before each start; must outlive the subject */
     size_t file_count;
-    const char *owner;    /* the owner of {dir} and the files if we are root; NULL: we */
-    bool abrupt;          /* stop it by SIGKILL without SIGTERM */
-    const volatile sig_atomic_t *stop; /* set by a signal handler: a start may take only a second then; may be NULL */
+    const char *owner;    /* the owner of {dir} and the files if we are root; NULL: ours */
+    bool abrupt;          /* stop it with SIGKILL, without SIGTERM */
+    const volatile sig_atomic_t *stop; /* set by a signal handler: then a start may take only a second; may be NULL */
 } aphi_subject_options;
 
 typedef enum aphi_subject_state {
@@ -45,16 +45,17 @@ typedef enum aphi_subject_state {
 
 /* Starts nothing yet. Returns NULL with a message if the options are wrong or resources are missing. */
 aphi_subject *aphi_subject_open(const aphi_subject_options *options, char *error, size_t error_size);
-/* Stops its whole process group, by SIGTERM and after 500 ms by SIGKILL; waits for it; removes its folder. */
+/* Stops its process group with SIGTERM, and with SIGKILL after 500 ms; waits for it; removes its folder. */
 void aphi_subject_close(aphi_subject *s);
 /* Stops a command if it is running, and starts it on a new port with an empty folder; returns when it listens. Does not
- * affect a target. Returns false with a message that includes its output if it ended or did not listen in time. */
+ * affect a target. Returns false with a message that includes the output of the command if it ended or did not listen
+ * in time. */
 bool aphi_subject_reset(aphi_subject *s, char *error, size_t error_size);
 bool aphi_subject_is_ours(const aphi_subject *s); /* it can be reset */
 const struct sockaddr *aphi_subject_address(const aphi_subject *s, socklen_t *size);
-/* Does not block. message, unless it is running: "exited with status 3", "was killed by SIGSEGV", ... */
+/* Does not block. Unless it is running, sets message: "exited with status 3", "was killed by SIGSEGV", ... */
 aphi_subject_state aphi_subject_look(aphi_subject *s, char *message, size_t size);
-/* The end of its output: up to n - 1 bytes and a NUL. */
+/* Copies the end of its output: up to n - 1 bytes and a NUL. */
 void aphi_subject_tail(const aphi_subject *s, char *text, size_t n);
 /* For signal handlers, before Antiphon ends: kills all subjects. */
 void aphi_subject_kill_all(void);

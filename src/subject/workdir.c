@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* Makes the folder if it does not exist. Its path is absolute: servers change their directory. */
+/* Makes the folder if it does not exist. Its path is absolute, because servers change their directory. */
 static bool make_folder(aphi_workdir *d)
 {
     if (d->folder)
@@ -76,7 +76,7 @@ static bool write_file(aphi_workdir *d, const aphi_subject_file *file, char *err
     return made;
 }
 
-/* Returns true if all users can reach the folder. Its owner is another user. */
+/* Returns true if all users can reach the folder, whose owner is another user. */
 static bool is_reachable(const aphi_workdir *d, char *error, size_t size)
 {
     for (const char *slash = d->folder + 1; (slash = strchr(slash, '/')); slash++) {

@@ -44,7 +44,7 @@ static ssize_t read_bytes(aphi_byte_source *s, char *to, size_t n)
         s->rest_size -= n;
         return (ssize_t)n;
     }
-    for (;;) { /* no signal is missed: the flag is checked before each wait */
+    for (;;) { /* the flag is checked before each wait, so no signal is missed */
         if (aphi_guard_stopped()) {
             errno = EINTR;
             return -1;
@@ -85,7 +85,7 @@ aphi_byte_source_status aphi_byte_source_widen(aphi_byte_source *s)
     make_room(s);
     char *limit = s->buffer + s->size;
     char *before = s->end;
-    while (s->end < limit) { /* a read from a pipe is short; parsers restart less often with a full window */
+    while (s->end < limit) { /* reads from a pipe are short, and parsers restart less often with a full window */
         ssize_t got = read_bytes(s, s->end, (size_t)(limit - s->end));
         if (got < 0) {
             *s->end = '\0';

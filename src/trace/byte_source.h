@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * byte_source.h - a window over the bytes of a file or of memory that contains each line or form whole.
+ * byte_source.h - a window over the bytes of a file or of memory, large enough for each line or form.
  *
- * Idea:       a parser works on [at, end) and never refills. If it runs out of bytes, it sets `starved`; the window
- *             then at least doubles, and the parser starts again from `at`. So parsers are plain functions of
+ * Idea:       a parser works on [at, end) and never refills. If it runs out of bytes, it sets `starved`; then the
+ *             window at least doubles, and the parser restarts from `at`. So parsers are plain functions over
  *             contiguous bytes.
- * Invariants: *end is NUL, so scanning loops need no bound: a NUL at `end` is the end, any other belongs to the text.
- * Cost:       a form is parsed again for each doubling, at most twice its bytes in all; rarely, as the window is large.
+ * Invariants: *end is NUL, so scanning loops need no bound. A NUL before `end` belongs to the text.
+ * Cost:       a form is parsed again for each doubling, at most twice its bytes in total. This is rare, since the
+ *             window is large.
  */
 #ifndef APHI_TRACE_BYTE_SOURCE_H
 #define APHI_TRACE_BYTE_SOURCE_H
@@ -18,14 +19,14 @@
 
 typedef struct aphi_byte_source {
     int fd;                /* -1: memory */
-    const char *rest;      /* of memory */
+    const char *rest;      /* the unread bytes in memory */
     size_t rest_size;
     char *buffer;
     size_t size, size_max; /* of the buffer, without the final NUL */
     char *at, *end;
     char *newline;         /* the newline of the current line, replaced by NUL; NULL: none */
     uint64_t line, column; /* of at, from 1 */
-    bool whole;            /* nothing follows end */
+    bool whole;            /* no bytes follow `end` */
 } aphi_byte_source;
 
 typedef enum aphi_byte_source_status {
@@ -42,7 +43,7 @@ void aphi_byte_source_deinit(aphi_byte_source *s);
 aphi_byte_source_status aphi_byte_source_widen(aphi_byte_source *s);
 /* Moves `at` to `to`, which is in the window. */
 void aphi_byte_source_advance(aphi_byte_source *s, const char *to);
-/* The position in the file of p, which is in the window. */
+/* Computes the position in the file of p, which is in the window. */
 void aphi_byte_source_place(const aphi_byte_source *s, const char *p, uint64_t *line, uint64_t *column);
 /* Ends the line at `at` with a NUL and sets *line_end to it. *complete is false if the last line has no newline.
  * Returns MORE, or END at the end of the file. */
@@ -53,7 +54,7 @@ void aphi_byte_source_line_done(aphi_byte_source *s, const char *line_end);
 /* The position and the error of a parser. */
 typedef struct aphi_cursor {
     const char *at, *end;
-    bool whole;             /* nothing follows `end`: running out of bytes is an error */
+    bool whole;             /* no bytes follow `end`, so running out of bytes is an error */
     bool starved;           /* failed because bytes after `end` are needed */
     aphi_trace_fault fault; /* failed for another reason */
     const char *where;

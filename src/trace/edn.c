@@ -2,8 +2,8 @@
  *
  * edn.c - an EDN reader that skips forms or converts them to values; see edn.h.
  *
- * Idea:       one grammar for both: without e, no value is built. The map of an operation is first skipped, which finds
- *             its members, and then only the members in use are converted.
+ * Idea:       skipping and converting share the grammar: without e, no value is built. The map of an operation is first
+ *             skipped, to find its members; then only the members in use are converted.
  * Invariants: the text ends with a NUL (byte_source.h), which counts as a delimiter, so every loop stops there.
  * Cost:       one pass; items are kept on one reused stack; the C stack is bounded by DEPTH_MAX.
  */
@@ -31,7 +31,7 @@ static bool fail_malformed(aphi_cursor *c, const char *where, const char *messag
     return aphi_cursor_fail(c, APHI_TRACE_MALFORMED, where, message);
 }
 
-/* Bytes by the tokens that they end. NUL ends all. */
+/* Classes of bytes by the tokens that they end. NUL ends all tokens. */
 enum { BLANK = 1, DELIMITER = 2, IN_STRING = 4 };
 static const unsigned char classes[256] = {
     ['\0'] = DELIMITER | IN_STRING,
@@ -60,7 +60,7 @@ static bool skip_discarded(aphi_cursor *c, int depth)
     return skip_blank(c, depth + 1) && read_form(NULL, c, NULL, depth + 1);
 }
 
-/* At the end of the window, or at a last # that could become #_: more text is needed. */
+/* Returns true if more text is needed: at the end of the window, or at a final # that may begin #_. */
 static bool is_undecided(const aphi_cursor *c)
 {
     return !c->whole && c->at + (*c->at == '#') == c->end;
@@ -86,7 +86,7 @@ static bool skip_blank(aphi_cursor *c, int depth)
 
 /* ---- atoms ------------------------------------------------------------------------------------------------------- */
 
-/* The bytes up to a delimiter. */
+/* Reads the bytes up to a delimiter. */
 static bool read_token(aphi_cursor *c, aphi_slice *s)
 {
     const char *from = c->at;
@@ -96,7 +96,7 @@ static bool read_token(aphi_cursor *c, aphi_slice *s)
     return *c->at || (c->at == c->end && c->whole) || aphi_cursor_fail_nul(c);
 }
 
-/* A number that is not an integer: with a fraction, an exponent, a ratio or a trailing M. */
+/* Returns true for a number that is not an integer: with a fraction, an exponent, a ratio or a trailing M. */
 static bool is_fraction(aphi_slice s)
 {
     for (size_t i = 0; i < s.n; i++)
@@ -162,7 +162,7 @@ static bool read_keyword(aphi_edn *e, aphi_cursor *c, aph_value *v)
     return true;
 }
 
-/* Four hexadecimal digits at p, or -1. */
+/* Reads four hexadecimal digits at p. Returns -1 if there are fewer. */
 static int32_t read_hex4(const char *p)
 {
     int32_t code = 0;
@@ -265,7 +265,7 @@ static bool build_character(aphi_cursor *c, aphi_slice name, aph_value *v)
     return true;
 }
 
-/* \a, \newline, or a delimiter such as \(. */
+/* Reads \a, \newline, or a delimiter such as \(. */
 static bool read_character(aphi_edn *e, aphi_cursor *c, aph_value *v)
 {
     const char *from = ++c->at;
@@ -303,7 +303,7 @@ static int compare_items(const void *a, const void *b)
     return aph_compare(*(const aph_value *)a, *(const aph_value *)b);
 }
 
-/* A vector, a list, or a set, whose items are sorted. opening: the size of the bracket. */
+/* Reads a vector, a list, or a set, whose items are sorted. opening: the length of the opening bracket. */
 static bool read_sequence(aphi_edn *e, aphi_cursor *c, int opening, char closing, aph_value *v, int depth)
 {
     size_t base = e ? e->stack_count : 0, count;
@@ -402,7 +402,7 @@ bool aphi_edn_build(aphi_edn *e, aphi_cursor *c, aph_value *v)
     return read_form(e, c, v, 0);
 }
 
-/* A keyword without its colon, a string without its quotes. */
+/* Returns a keyword without its colon, or a string without its quotes. */
 static aphi_slice key_name(aphi_slice key)
 {
     if (*key.at == ':')

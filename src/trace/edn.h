@@ -25,7 +25,7 @@ bool aphi_edn_blank(aphi_cursor *c);
 /* Moves past one form. */
 bool aphi_edn_skip(aphi_cursor *c);
 /* Moves past one map, which may be tagged, and sets slices[i] to the text of the member whose key is the keyword or
- * string names[i]; those of absent members are unchanged. */
+ * string names[i]; slices of absent members are unchanged. */
 bool aphi_edn_members(aphi_cursor *c, const char *const *names, aphi_slice *slices, size_t count);
 /* Converts the form at c to a value and moves past it. */
 bool aphi_edn_build(aphi_edn *e, aphi_cursor *c, aph_value *v);

@@ -2,9 +2,9 @@
  *
  * jepsen.c - readers of Jepsen histories: logs, EDN and JSON.
  *
- * Idea:       each format finds the same members of an operation as slices of text; their meaning is decided in one
- *             place, and only the members in use are converted to values. A fraction in the :value of a nemesis is not
- *             an error.
+ * Idea:       each format finds the same members of an operation as slices of text. They are interpreted in one place,
+ *             and only the members in use are converted to values, so a fraction in the :value of a nemesis is not an
+ *             error.
  * Picture:    {:process 3, :type :invoke, :f :cas, :value [1 2]}   SENT     {"f":"cas","value":[1,2]}
  *             {:process 3, :type :ok,     :f :cas, :value [1 2]}   RECEIVED the result of the model's jepsen hook
  *             {:process 3, :type :fail,   ...}                     RECEIVED, or UNDONE without a response
@@ -23,7 +23,7 @@ static const char *const types[TYPES] = {"invoke", "ok", "fail", "info"};
 
 typedef struct operation {
     aphi_slice member[KEYS];
-    aphi_slice all;      /* its text */
+    aphi_slice all;      /* the text of the operation */
     bool json;
     const char *end;     /* of the text around it */
 } operation;
@@ -43,7 +43,7 @@ static int build_member(aphi_trace *t, const operation *op, aphi_slice s, aph_va
     return build_form(t, op, s, v, &c) ? 1 : aphi_trace_fail_cursor(t, &c);
 }
 
-/* Without the colon or the quotes around it. */
+/* Removes the colon or the surrounding quotes. */
 static aphi_slice strip_quotes(aphi_slice s)
 {
     if (s.n >= 2 && *s.at == '"')
@@ -58,7 +58,7 @@ static int shown_length(aphi_slice s)
     return s.n < 40 ? (int)s.n : 40;
 }
 
-/* The reason of a failed operation; text that cannot be converted to a value is kept as a string. */
+/* Returns the reason of a failed operation. Text that cannot be converted to a value is kept as a string. */
 static aph_value build_reason(aphi_trace *t, const operation *op)
 {
     aph_value v;
@@ -66,7 +66,7 @@ static aph_value build_reason(aphi_trace *t, const operation *op)
     return build_form(t, op, op->member[ERROR], &v, &c) ? v : aph_bytes(op->member[ERROR].at, op->member[ERROR].n);
 }
 
-/* The value, and the key if the value is a tuple of jepsen.independent. */
+/* Builds the value, and the key if the value is a tuple of jepsen.independent. */
 static int build_value(aphi_trace *t, const operation *op, aph_value *value, aph_value *key, bool *keyed)
 {
     static const char tuple[] = "#jepsen.independent/tuple";
@@ -100,7 +100,7 @@ static aph_value request_of(aph_value f, aph_value value, aph_value key, bool ke
     return value ? aph_record("f", f, "value", value) : aph_record("f", f);
 }
 
-/* The process continues after a crash: its new operations are not ordered after its old ones. */
+/* Gives a process a new connection after a crash: its new operations are not ordered after its old ones. */
 static void start_connection(aphi_trace *t, aphi_open_queue *queue)
 {
     queue->crashed = false;
@@ -147,7 +147,7 @@ static void lose_request(aphi_open_queue *queue, aphi_observation *o)
     queue->lasting = true;
 }
 
-/* An :ok or a :fail. The :error of a failure replaces its :value, which usually repeats the request. */
+/* Reads an :ok or a :fail. The :error of a failure replaces its :value, which usually repeats the request. */
 static int read_completion(aphi_trace *t, const operation *op, aphi_open_queue *queue, int type, aphi_observation *o)
 {
     aph_value value, key, answer = APH_NIL;
@@ -197,7 +197,7 @@ static int read_end(aphi_trace *t, const operation *op, aphi_open_queue *queue, 
     return 1;
 }
 
-/* A number; or a name, such as :nemesis, for which *named is set. */
+/* Reads a process number, or a name such as :nemesis, for which *named is set. */
 static int get_process(aphi_trace *t, const operation *op, int64_t *process, bool *named)
 {
     aph_value v;
@@ -294,7 +294,7 @@ static int read_form(aphi_trace *t, aphi_observation *o, int (*read)(aphi_trace 
     }
 }
 
-/* Reads the operation at c: a map of EDN or an object of JSON. */
+/* Reads the operation at c: an EDN map or a JSON object. */
 static int read_map(aphi_trace *t, aphi_cursor *c, bool json, aphi_observation *o)
 {
     operation op = {.end = c->end, .json = json};
@@ -344,7 +344,7 @@ static int find_array_item(aphi_trace *t, aphi_cursor *c)
     return 1;
 }
 
-/* Outside an array: at an operation (1), at the end of the text (0), or past the bracket (2). */
+/* Outside an array: stops at an operation (1), at the end of the text (0), or past the bracket (2). */
 static int find_json_operation(aphi_trace *t, aphi_cursor *c)
 {
     if (c->at == c->end && c->whole)
@@ -382,7 +382,7 @@ static bool is_blank(char byte)
     return byte == ' ' || byte == '\t' || byte == '\r';
 }
 
-/* The next word of a line from *p on. */
+/* Reads the next word of a line from *p on. */
 static aphi_slice next_word(const char **p, const char *line_end)
 {
     while (*p < line_end && is_blank(**p))
@@ -407,7 +407,7 @@ static bool find_type(const char **p, const char *line_end, aphi_slice *before, 
     }
 }
 
-/* The forms after the type: :f, the value, and optionally a reason. */
+/* Reads the forms after the type: :f, the value, and optionally a reason. */
 static int read_forms(aphi_trace *t, aphi_cursor *c, bool complete_line, operation *op)
 {
     static const int order[] = {F, VALUE, ERROR};

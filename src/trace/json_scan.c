@@ -2,14 +2,15 @@
  *
  * json_scan.c - a strict JSON scanner; see json_scan.h.
  *
- * Invariant: the text ends with a NUL (byte_source.h), so a loop that stops at any unexpected byte stops at the end.
+ * Invariant: the text ends with a NUL (byte_source.h), so a loop that stops at any unexpected byte also stops at the
+ *            end.
  * Cost:      one pass; the stack grows with nesting, which DEPTH_MAX bounds.
  */
 #include "trace/json_scan.h"
 
 #include <string.h>
 
-enum { DEPTH_MAX = 256 }; /* as aph_json_read */
+enum { DEPTH_MAX = 256 }; /* as in aph_json_read */
 
 static bool skip_value(aphi_cursor *c, bool integers, int depth);
 

@@ -11,10 +11,10 @@
 #include "trace/byte_source.h"
 
 void aphi_json_blank(aphi_cursor *c);
-/* Moves past one value. With `integers`, a number that is not a 64-bit integer is an error with its own fault. */
+/* Moves past one value. With `integers`, a number that is not a 64-bit integer is reported as a separate fault. */
 bool aphi_json_skip(aphi_cursor *c, bool integers);
-/* Moves past one object and sets slices[i] to the text of the member names[i]; those of absent members are unchanged.
- * */
+/* Moves past one object and sets slices[i] to the text of the member names[i]; slices of absent members are
+ * unchanged. */
 bool aphi_json_members(aphi_cursor *c, const char *const *names, aphi_slice *slices, size_t count);
 /* Converts a scanned slice to a value. */
 bool aphi_json_build(aphi_cursor *c, aphi_slice s, aph_value *v);

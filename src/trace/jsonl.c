@@ -2,8 +2,8 @@
  *
  * jsonl.c - the reader of Antiphon's trace format: {"conn":1,"send":MESSAGE} and others, one object per line.
  *
- * The k-th recv or lost line of a connection ends its k-th request. If the model does not promise rpc, the server may
- * send more responses than there are requests.
+ * The k-th "recv" or "lost" line of a connection ends the k-th request on it. If the model does not promise rpc, the
+ * server may send more responses than there are requests.
  */
 #include "trace/json_scan.h"
 #include "trace/reader.h"
@@ -73,7 +73,7 @@ static int read_lost(aphi_trace *t, aphi_slice text, aphi_observation *o)
     return end_request(t, o, text.at);
 }
 
-/* Any JSON; text that cannot be converted to a value is kept as a string. */
+/* A note is any JSON. Text that cannot be converted to a value is kept as a string. */
 static int read_note(aphi_slice text, aphi_observation *o)
 {
     o->kind = APHI_NOTE;

@@ -3,8 +3,8 @@
  * lookahead.c - reading ahead in a trace; see lookahead.h.
  *
  * Idea:       observations are numbered: the slot of a request in the ring is its number modulo the size of the ring,
- *             so an end finds its request without a search. The ring starts small and doubles when it is full. A hash
- *             table maps each value to the request that mentioned it first, for the hints of aph_lookahead.
+ *             so the request of an end is found without a search. The ring starts small and doubles when it is full. A
+ *             hash table maps each value to the request that mentioned it first, for the hints of aph_lookahead.
  * Invariants: 1. the slots [head, tail) are filled, and 0 <= tail - head <= size <= SIZE_LAST
  *             2. a request in [head, tail) is settled if and only if its end was read
  *             3. an APHI_UNDONE finds its request in the ring, since SIZE_LAST is APHI_TRACE_REACH
@@ -22,8 +22,8 @@ enum { HORIZON = 4096, LEAVES_MAX = 32 }; /* observations read ahead for hints; 
 
 typedef struct slot {
     aphi_lookahead_event event;
-    bool settled; /* its end is known, or will never be */
-    bool undone;  /* not returned */
+    bool settled; /* its end is known, or will never be known */
+    bool undone;  /* the request had no effect, and is not returned */
 } slot;
 
 /* The first request with a value. */
@@ -33,7 +33,7 @@ typedef struct origin {
     uint64_t touched; /* the last observation with the value, plus 1 */
 } origin;
 
-/* The newest request of a connection. */
+/* The latest request on a connection. */
 typedef struct last {
     int64_t connection;
     uint64_t number;
@@ -54,7 +54,7 @@ static last *last_of(aphi_lookahead *a, int64_t connection)
     return &a->lasts[(uint64_t)connection % LASTS];
 }
 
-/* Returns true if its connection is known to have sent nothing since. */
+/* Returns true if it is known that nothing was sent on its connection since then. */
 static bool is_last(aphi_lookahead *a, const aphi_observation *request)
 {
     const last *l = last_of(a, request->connection);
@@ -136,7 +136,7 @@ static origin *find_origin(aphi_lookahead *a, uint64_t hash)
     return empty;
 }
 
-/* A request has this value: only the first one becomes its origin. */
+/* Records that a request has this value. Only the first such request becomes its origin. */
 static void record_request_value(aphi_lookahead *a, origin *o, uint64_t hash, uint64_t number)
 {
     if (o->touched <= a->head)
@@ -144,7 +144,7 @@ static void record_request_value(aphi_lookahead *a, origin *o, uint64_t hash, ui
     o->touched = number + 1;
 }
 
-/* A response has this value. */
+/* Records that a response has this value. */
 static void record_response_value(aphi_lookahead *a, origin *o, const aphi_observation *answer)
 {
     if (o->touched <= a->head)

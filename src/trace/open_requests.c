@@ -17,7 +17,7 @@ void aphi_open_requests_deinit(aphi_open_requests *l)
     free(l->slots);
 }
 
-/* Fibonacci hashing: consecutive numbers, as of processes, do not collide. */
+/* Fibonacci hashing: consecutive process numbers do not collide. */
 static size_t find_slot(const aphi_open_requests *l, int64_t process)
 {
     uint64_t hash = (uint64_t)process * UINT64_C(0x9e3779b97f4a7c15);

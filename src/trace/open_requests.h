@@ -4,7 +4,7 @@
  *
  * Idea:       a hash table with linear probing. Empty queues are dropped when the table would grow, so a trace with a
  *             new connection for each request takes constant memory.
- * Invariants: a queue is in the order in which its requests were sent.
+ * Invariants: the requests of a queue are in the order in which they were sent.
  */
 #ifndef APHI_TRACE_OPEN_REQUESTS_H
 #define APHI_TRACE_OPEN_REQUESTS_H
@@ -19,8 +19,8 @@ typedef struct aphi_open_queue {
     bool crashed;           /* its next request is on a new connection */
     uint64_t *open;         /* ring of the numbers of open requests */
     uint32_t first, count, capacity;
-    aph_value request;      /* of a Jepsen process: the open one */
-    aph_value function;     /* its :f */
+    aph_value request;      /* the open request of a Jepsen process */
+    aph_value function;     /* the :f of that request */
     uint64_t line;          /* of the last request */
 } aphi_open_queue;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * reader.h - the interface between trace.c and the readers of the formats; private to src/trace.
+ * reader.h - the interface between trace.c and the readers of the trace formats; private to src/trace.
  *
  * A reader reads one line or form at a time from the source, and converts it to at most one observation.
  */
@@ -27,7 +27,7 @@ struct aphi_trace {
     uint64_t number;       /* of the next observation */
     aphi_edn edn;
     char bracket;          /* closes the vector or array of operations; 0: none is open */
-    bool closed;           /* the array was closed: nothing may follow */
+    bool closed;           /* the array was closed, so nothing may follow */
     uint64_t objects;      /* number of JSON objects read */
 };
 
@@ -36,10 +36,10 @@ aphi_reader aphi_read_jsonl, aphi_read_log, aphi_read_edn, aphi_read_json;
 /* Sets the error, unless one is set, and returns -1. where points into the window of the source, or is NULL. */
 int aphi_trace_fail(aphi_trace *t, aphi_trace_fault fault, const char *where, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* The same with the error of a parser. */
+/* Like aphi_trace_fail, with the error of a parser. */
 int aphi_trace_fail_cursor(aphi_trace *t, const aphi_cursor *c);
-/* After a cursor starved: returns 1 if the window is wider or complete, and the form is to be parsed again; -1 on an
- * error. */
+/* Call it after a cursor starved. Returns 1 if the window is wider or complete, so that the form can be parsed again;
+ * -1 on an error. */
 int aphi_trace_widen(aphi_trace *t);
 aphi_cursor aphi_trace_cursor(const aphi_trace *t);
 

@@ -9,10 +9,10 @@
 typedef enum aphi_run_event_kind {
     APHI_RUN_EVENT_SENT,      /* from the tester to the subject */
     APHI_RUN_EVENT_RECEIVED,
-    APHI_RUN_EVENT_LOST,      /* the response with this label never came */
-    APHI_RUN_EVENT_MALFORMED, /* message is a string of the bytes */
-    APHI_RUN_EVENT_CLOSED,    /* by the tester */
-    APHI_RUN_EVENT_DROPPED,   /* by the subject; message is "closed" or "reset" */
+    APHI_RUN_EVENT_LOST,      /* the response with this label never arrived */
+    APHI_RUN_EVENT_MALFORMED, /* message: the bytes, as a string */
+    APHI_RUN_EVENT_CLOSED,    /* closed by the tester */
+    APHI_RUN_EVENT_DROPPED,   /* closed by the subject; message is "closed" or "reset" */
 } aphi_run_event_kind;
 
 typedef struct aphi_run_event {

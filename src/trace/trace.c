@@ -112,7 +112,8 @@ int aphi_trace_line(aphi_trace *t, aphi_cursor *c, bool *complete)
 
 /* ---- recognizing the format -------------------------------------------------------------------------------------- */
 
-/* A JSON object: jsonl or a Jepsen operation, by its keys. In a malformed object the keys before the error count. */
+/* Distinguishes jsonl and Jepsen operations by the keys of an object. In a malformed object, the keys before the error
+ * count. */
 static aph_trace_format recognize_object(aphi_cursor *c)
 {
     static const char *const keys[] = {"process", "conn", "note", "antiphon"};
@@ -122,7 +123,7 @@ static aph_trace_format recognize_object(aphi_cursor *c)
     return found[0].at && !ours ? APH_FORMAT_JSON : APH_FORMAT_JSONL;
 }
 
-/* A vector of EDN or an array of JSON, by its first item. */
+/* Distinguishes an EDN vector and a JSON array by the first item. */
 static aph_trace_format recognize_array(aphi_cursor *c)
 {
     c->at++;

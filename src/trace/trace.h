@@ -2,10 +2,9 @@
  *
  * trace.h - readers of recorded histories, observation by observation.
  *
- * Four formats (docs/traces.md) become one stream: requests as they were sent, and their ends as they were
- * observed. A trace is read through a buffer of constant size; memory grows only with the open requests and with the
- * Jepsen processes that crashed.
- * Read next: lookahead.h, which adds the end of each request to the request.
+ * Four formats (docs/traces.md) are converted to one stream of requests, as they were sent, and their ends, as they
+ * were observed. A trace is read through a buffer of constant size; memory grows only with the open requests and with
+ * the Jepsen processes that crashed. Read next: lookahead.h, which adds the end of each request to the request.
  */
 #ifndef APHI_TRACE_H
 #define APHI_TRACE_H
@@ -15,16 +14,16 @@
 typedef enum aphi_observation_kind {
     APHI_SENT,     /* message is the request */
     APHI_RECEIVED, /* message is the response */
-    APHI_LOST,     /* the response will never come; the request may have been taken at any time since, or never */
-    APHI_UNDONE,   /* the request had no effect and no response: ignore it and this */
+    APHI_LOST,     /* no response will arrive; the request may be taken at any later time, or never */
+    APHI_UNDONE,   /* the request had no effect and no response; ignore both observations */
     APHI_NOTE,     /* message is a remark, not an observation of the server */
 } aphi_observation_kind;
 
 #define APHI_NO_NUMBER UINT64_MAX
 #define APHI_NO_TIME (-1)
 
-/* An APHI_UNDONE comes less than this number of observations after its request. A later one is returned as APHI_LOST,
- * to bound the memory of readers. */
+/* An APHI_UNDONE follows its request by fewer observations than this. A later one is returned as APHI_LOST, to bound
+ * the memory of readers. */
 #define APHI_TRACE_REACH 65536
 
 typedef struct aphi_observation {
@@ -33,7 +32,7 @@ typedef struct aphi_observation {
     int64_t process;    /* as in the file */
     aph_value message;
     uint64_t number;    /* of this observation in the trace, from 0 */
-    uint64_t ends;      /* the number of the request that this ends; APHI_NO_NUMBER if not an end, or not known */
+    uint64_t ends;      /* the number of the request that this ends; APHI_NO_NUMBER if none, or unknown */
     uint64_t line;
     int64_t time;       /* as recorded, or APHI_NO_TIME */
 } aphi_observation;
@@ -62,7 +61,7 @@ typedef enum aphi_trace_fault {
 typedef struct aphi_trace_error {
     aphi_trace_fault fault;
     const char *file;       /* as opened, "stdin" for "-"; valid as long as the trace */
-    uint64_t line, column;  /* from 1, the column in bytes; 0 if the error has no place */
+    uint64_t line, column;  /* from 1, the column in bytes; 0 if the error has no position */
     char message[320];      /* problem and remedy */
 } aphi_trace_error;
 
@@ -75,14 +74,14 @@ typedef struct aphi_trace_options {
 
 typedef struct aphi_trace aphi_trace;
 
-/* Never returns NULL: the first aphi_trace_next reports an error of opening. options may be NULL. */
+/* Never returns NULL: if opening fails, the first aphi_trace_next reports the error. options may be NULL. */
 aphi_trace *aphi_trace_open(const char *path, const aphi_trace_options *options); /* "-": standard input */
 /* The bytes must outlive the trace. */
 aphi_trace *aphi_trace_open_memory(const void *bytes, size_t n, const aphi_trace_options *options);
 void aphi_trace_close(aphi_trace *t);
 
-/* Returns 1 with the next observation, 0 at the end, -1 on an error and from then on.
- * The message is not protected from aph_collect, except while its request is open. */
+/* Returns 1 with the next observation, 0 at the end, -1 on an error and in all later calls. The message is not
+ * protected from aph_collect, except while its request is open. */
 int aphi_trace_next(aphi_trace *t, aphi_observation *o);
 
 const aphi_trace_error *aphi_trace_error_of(const aphi_trace *t);
@@ -90,8 +89,8 @@ const char *aphi_trace_fault_name(aphi_trace_fault fault); /* "MALFORMED" */
 /* The format; APH_FORMAT_AUTO until the first aphi_trace_next has recognized it. */
 aph_trace_format aphi_trace_format_of(const aphi_trace *t);
 
-/* True if each end belongs to a known request: always in Jepsen's formats. In jsonl the k-th response on a connection
- * belongs to its k-th request, unless the model does not promise rpc. */
+/* Returns true if the request of each end is known. This always holds in Jepsen's formats. In jsonl, the k-th response
+ * on a connection belongs to its k-th request, unless there is a model that does not promise rpc. */
 bool aphi_trace_paired(const aphi_trace *t);
 
 #endif

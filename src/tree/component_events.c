@@ -2,7 +2,7 @@
  *
  * component_events.c - the events of a component of a message-passing program.
  *
- * They are events of the kind APH_EVENT_OTHER, distinguished by their names (component_events.h). */
+ * These events have the kind APH_EVENT_OTHER and are distinguished by their names (component_events.h). */
 #include "tree/component_events.h"
 
 #include "tree/step.h"
@@ -29,7 +29,7 @@ void aph_note(aph *m, const char *label)
     perform_label(m, APHI_EVENT_NOTE, 0, aph_str(label));
 }
 
-/* open: as for APHI_EVENT_SELECT. */
+/* open: the value of APHI_EVENT_SELECT. */
 static int64_t perform_select(aph *m, aph_value open, const char *if_none)
 {
     if (aph_count(open) == 0)

@@ -5,7 +5,7 @@
 #define APHI_TREE_COMPONENT_EVENTS_H
 
 #define APHI_EVENT_POST "post"     /* to: the port; value: the label */
-#define APHI_EVENT_PASS "pass"     /* the same */
+#define APHI_EVENT_PASS "pass"     /* as for post */
 #define APHI_EVENT_SELECT "select" /* value: [[port, label, answer], ...]; answered by one of the answers */
 #define APHI_EVENT_NOTE "note"     /* value: the label */
 #define APHI_EVENT_HALT "halt"     /* never answered */

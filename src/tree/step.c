@@ -2,9 +2,9 @@
  *
  * step.c - one run of a model's step.
  *
- * Idea:       the step is called as a plain C function; each event calls the answerer. Without an answer, a jump
- *             abandons the step: a caller that has the answer runs the step again from its start, with one answer more.
- *             Nothing of the step survives the jump, so no stack is copied.
+ * Idea:       the step is called as a plain C function; each event calls the answerer. If there is no answer, a jump
+ *             abandons the step. Once the caller has the answer, it runs the step again from its start with one more
+ *             answer. Nothing of the step survives the jump, so no stack is copied.
  * Invariants: 1. the state is passed by copy: an abandoned step changes nothing
  *             2. a clause belongs to the next event only
  * Cost:       one sigsetjmp without mask per step, about ten nanoseconds.

@@ -6,7 +6,7 @@
 
 #include <antiphon/model.h>
 
-/* Sets *answer and returns true; or returns false to abandon the step. */
+/* Sets *answer and returns true, or returns false to abandon the step. */
 typedef bool aphi_answerer(void *context, const aph_event *event, aph_value *answer);
 
 typedef enum aphi_ending {
@@ -20,11 +20,11 @@ typedef enum aphi_ending {
 } aphi_ending;
 
 /* Runs one step on *state, which changes only with APHI_ENDED. For APHI_UNKNOWN_REQUEST, APHI_MISCALLED and
- * APHI_CRASHED aphi_step_reason returns the reason. After APHI_CRASHED and APHI_OUT_OF_TIME no more values must be made
- * on the heap. */
+ * APHI_CRASHED, aphi_step_reason returns the reason. After APHI_CRASHED and APHI_OUT_OF_TIME, no more values may be
+ * created. */
 aphi_ending aphi_step_run(const aph_model *model, aph_value *state, aphi_answerer *answerer, void *context);
-/* The same, but while *waiting, a receive returns *request without the answerer, and clears *waiting. expected is the
- * known response, or APH_NIL: the step is abandoned where it announces another one. */
+/* Like aphi_step_run, but while *waiting, a receive returns *request without calling the answerer, and clears *waiting.
+ * expected: the known response, or APH_NIL; the step is abandoned if it announces a different one. */
 aphi_ending aphi_step_feed(const aph_model *model, aph_value *state, const aph_request *request, bool *waiting,
                            aph_value expected, aphi_answerer *answerer, void *context);
 const char *aphi_step_reason(void);
@@ -38,7 +38,7 @@ typedef struct aphi_answers { /* for a replay */
 /* Runs one step with the given answers. */
 aphi_ending aphi_step_replay(const aph_model *model, aph_value *state, aphi_answers *replay);
 
-/* For events defined elsewhere: returns the answer, or abandons the step. */
+/* Performs an event defined elsewhere: returns the answer, or abandons the step. */
 aph_value aphi_step_perform(aph *m, aph_event *event);
 /* Abandons the step with APHI_MISCALLED. */
 _Noreturn void aphi_step_miscalled(aph *m, const char *format, ...) __attribute__((format(printf, 2, 3)));

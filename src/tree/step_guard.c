@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * step_guard.c - deadlines that interrupt a model's loop, and crashes that stay inside the model.
+ * step_guard.c - deadlines that interrupt a model's step, and containment of its crashes.
  *
- * Idea:       a timer signal, a hundred times per second, sets a flag for the search once the deadline has passed or
- *             one step has taken too long. If the signal finds the thread in the model's code, it abandons the step by
- *             a jump. Library code is never interrupted by a jump: the next signal tries again, until it finds the
- *             model or the search has stopped. A model that is always inside the library is abandoned where the heap
- *             grows. The dynamic loader knows the address range of the model. A model linked into the same object as
- *             the library is abandoned at its next event instead.
+ * Idea:       a timer signal, a hundred times per second, sets a flag for the search once the deadline has passed or a
+ *             step has taken too long. If the signal interrupts the model's code, it abandons the step by a jump. It
+ *             never jumps out of library code: the next signal tries again, until it interrupts the model or the search
+ *             has stopped. A model that is always inside the library is abandoned when the heap grows. The dynamic
+ *             loader provides the address range of the model. A model linked into the same object as the library is
+ *             abandoned at its next event instead.
  * Invariants: 1. a jump happens only between aphi_guard_enter and aphi_guard_leave
  *             2. on a deadline, only from an instruction of the model's object */
 #include "tree/step_guard.h"
@@ -165,7 +165,7 @@ static void catch_crashes(void)
 
 static void start_timer(void)
 {
-    /* A tick does not interrupt another: after a pause of the machine they would fill the stack. */
+    /* A tick does not interrupt another: after the machine was suspended, they would fill the stack. */
     struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
     action.sa_sigaction = on_tick;
     sigemptyset(&action.sa_mask);

@@ -18,17 +18,17 @@ void aphi_guard_arm(const aph_model *model, int64_t deadline_ns, size_t memory);
 void aphi_guard_disarm(void);
 bool aphi_guard_expired(void); /* the deadline has passed, or a step is stuck */
 bool aphi_guard_stuck(void);
-bool aphi_guard_overfull(void); /* a step was abandoned for its memory */
-/* All deadlines of all threads count as passed until aphi_guard_resume. May be called from a signal handler. */
+bool aphi_guard_overfull(void); /* a step was abandoned because it used too much memory */
+/* Makes all deadlines of all threads count as passed until aphi_guard_resume. May be called from a signal handler. */
 void aphi_guard_call_off(void);
 void aphi_guard_resume(void);
 
-/* The deadlines of this thread also count as passed at the first tick of 10 ms with a nonzero *stop. NULL: no flag. */
+/* Makes the deadlines of this thread count as passed within 10 ms after *stop becomes nonzero. NULL: no flag. */
 void aphi_guard_watch(const volatile sig_atomic_t *stop);
-/* Returns true if the flag is set, or all deadlines were cancelled. For waits, which do not end at a deadline. */
+/* Returns true if the flag is set, or after aphi_guard_call_off. For waits, which do not end at a deadline. */
 bool aphi_guard_stopped(void);
 
-/* Around a step: the target of the jump that abandons it, and the reason. */
+/* The target of the jump that abandons a step, and the reason. */
 typedef struct aphi_guarded {
     sigjmp_buf escape;
     const char *crash; /* description of a crash */
@@ -37,7 +37,7 @@ typedef struct aphi_guarded {
 
 void aphi_guard_enter(aphi_guarded *g);
 void aphi_guard_leave(aphi_guarded *g);
-/* Abandons the running step, if there is one, as a crash does. what is not copied. */
+/* Abandons the running step, if there is one, as a crash does. The text is not copied. */
 void aphi_guard_crash(const char *what);
 
 enum { APHI_ESCAPE_TIME = 100, APHI_ESCAPE_CRASH };

@@ -7,7 +7,7 @@
  *             answers since). Only aph_tree_event and aph_tree_answer depend on the kind.
  * Invariants: 1. no field of a tree changes after it is made, except its reference count
  *             2. each live tree is on one list, so that its values are roots
- * Not done:   freeing contexts of continuations: they belong to the caller. */
+ * Not done:   freeing the contexts of continuations, which belong to the caller. */
 #include "tree/step.h"
 
 #include "base/memory.h"
@@ -23,7 +23,7 @@ struct aph_tree {
     unsigned count; /* references */
     struct aph_tree *previous, *next_live;
     aph_value value;      /* RETURN: the result. MODEL: the state at the start of the step */
-    aph_event event;      /* that it waits for; not for RETURN */
+    aph_event event;      /* the event that it waits for; unused for RETURN */
     aph_tree *first;      /* BIND, INTERPRET: the inner tree */
     aph_tree *second;     /* INTERPRET: the handler's tree for the event that first waits for */
     aph_continue *next;   /* BIND */

@@ -2,16 +2,17 @@
  *
  * heap.c - interned nodes of values, reclaimed by mark and sweep.
  *
- * Idea:       a hash table of all nodes; creating a node looks it up first. Hashes depend on content only, so orders by
- *             hash are the same in every run. Nodes of up to 256 bytes are allocated from chunks, by size class.
+ * Idea:       a hash table of all nodes; a node is looked up before it is created. Hashes depend on content only, so
+ *             orders by hash are the same in every run. Nodes of up to 256 bytes are allocated from chunks, by size
+ *             class.
  * Invariants: 1. two nodes of equal shape, detail and slots are one node
  *             2. a node's slots contain older values of the same heap: the graph has no cycles
  *             3. only aph_collect and aph_heap_close free nodes
- * Cost:       one probe to create a node; a collection visits every node once, in the order of memory within a chunk.
- *             The table exceeds the processor's caches, so a small cache of recent nodes is probed first. An entry has
- *             16 bits of the hash beside the address, so that other nodes are rarely read.
+ * Cost:       one probe to create a node; a collection visits every node once, in memory order within a chunk. The
+ *             table exceeds the processor's caches, so a small cache of recent nodes is probed first. An entry stores
+ *             16 bits of the hash next to the address, so non-matching nodes are rarely read.
  * Not done:   reference counting: model authors would have to do it, and would make mistakes.
- * Read next:  object.c, the only shape with an internal structure. */
+ * Read next: object.c, the only shape with internal structure. */
 #include "value/heap.h"
 
 #include "base/memory.h"
@@ -52,13 +53,13 @@ typedef struct heap {
                             * 0: empty */
     struct recent {
         uint64_t hash;
-        struct aph_node *node; /* also in the table; or NULL */
+        struct aph_node *node; /* a node in the table, or NULL */
     } *recent;             /* RECENT of them, by hash */
     size_t entries, nodes, bytes, bytes_kept;
     struct aph_node *free_list[CLASSES];
     chunk *chunks;
     large *large;
-    uint8_t epoch;         /* nodes carrying it are marked */
+    uint8_t epoch;         /* nodes with this epoch are marked */
     root *roots;
     size_t root_count, root_capacity;
     aph_value *marking;    /* stack of a collection */
@@ -230,7 +231,7 @@ static struct aph_node *make_node(heap *h, const content *c, uint64_t symbols)
     return node;
 }
 
-/* The node with the content, from the table or new. */
+/* Returns the node with this content, which is created if it does not exist. */
 static struct aph_node *find_or_make(heap *h, const content *c, uint64_t symbols)
 {
     size_t at = c->hash & (h->entries - 1);
@@ -334,7 +335,7 @@ void aph_mark(aph_value v)
     }
 }
 
-/* Keeps a marked node. Returns false for others. */
+/* Keeps the node if it is marked. Returns false if it is not. */
 static bool keep_if_marked(heap *h, struct aph_node *node)
 {
     if (node->mark != h->epoch)

@@ -28,7 +28,7 @@ enum { APHI_PAIRS_MAX = 8 };
 struct aph_node {
     union {
         uint64_t hash;
-        struct aph_node *next; /* of a free node */
+        struct aph_node *next; /* the next free node */
     };
     uint64_t symbols;      /* Bloom mask of the contained symbols: bit number % 64 */
     uint32_t count;
@@ -77,10 +77,10 @@ static inline size_t aphi_slots_of(aph_value v)
     return 0;
 }
 
-/* Called sometimes while values are created, when the heap is consistent; it may longjmp. */
+/* Called occasionally while values are created, at points where the heap is consistent. It may longjmp. */
 extern _Thread_local void (*aphi_heap_watch)(void);
 
-/* Returns true if a collection is due: after as many new bytes as the last one kept, so that its cost is amortized. */
+/* Returns true if a collection is due: when the heap has doubled since the last one, so that the cost is amortized. */
 bool aphi_heap_is_full(void);
 
 /* The interned node with this content. */
@@ -101,11 +101,11 @@ static inline int aphi_node_op(aph_value v)
     return v->detail;
 }
 
-/* v as a key: itself if it is a string, else its JSON text. */
+/* Returns v as a key: v itself if it is a string, else its JSON text. */
 aph_value aphi_key(aph_value v);
 /* An object of n pairs key, item, key, item. Keys are strings; the last of equal keys wins. Reorders pairs. */
 aph_value aphi_object_of(size_t n, aph_value *pairs);
-/* Calls visit for each pair in order of keys until it returns false. */
+/* Calls visit for each pair in key order until visit returns false. */
 typedef bool aphi_visit(void *context, aph_value key, aph_value item);
 bool aphi_pairs(aph_value object, aphi_visit *visit, void *context);
 

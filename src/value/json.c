@@ -6,7 +6,8 @@
  *             cannot occur in UTF-8 text, so reading restores the byte.
  * Invariants: 1. read(write(v)) == v for every concrete v
  *             2. reading recurses up to DEPTH_MAX levels
- * Not done:   a JSON library: common ones reject lone surrogates or NUL, and build a second tree to be copied. */
+ * Not done:   use of a JSON library: common ones reject lone surrogates or NUL, and build a tree that must be
+ *             copied. */
 #include "value/heap.h"
 
 #include "base/buffer.h"
@@ -111,7 +112,7 @@ static bool read_hex4(reader *r, uint32_t *code)
     return true;
 }
 
-/* After \u: a code point, a pair of surrogates, or a byte written as \udc80 to \udcff. */
+/* Reads the digits after \u: a code point, a surrogate pair, or a byte written as \udc80 to \udcff. */
 static bool read_unicode(reader *r)
 {
     size_t start = r->at;
@@ -233,7 +234,7 @@ static bool read_object(reader *r, aph_value *v)
     r->stack_count = base;
     if (aph_count(*v) == pairs)
         return true;
-    r->at = begin; /* JSON readers disagree about which one is used */
+    r->at = begin; /* a duplicate key: JSON readers disagree about which one is used */
     return fail(r, "a name occurs twice in this object");
 }
 

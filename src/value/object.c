@@ -2,9 +2,9 @@
  *
  * object.c - persistent maps from strings to values.
  *
- * Idea:       up to eight keys are a sorted row of pairs; more are a treap: a search tree by key that is a heap by the
- *             hash of the key. A set of keys has exactly one treap, so interning makes equal maps the same word, and an
- *             update copies one path.
+ * Idea:       up to eight keys are stored as a sorted row of pairs, more as a treap: a search tree by key that is a
+ *             heap by key hash. A set of keys has exactly one treap, so interning makes equal maps the same word, and
+ *             an update copies one path.
  * Picture:            k5 (highest hash)
  *                    /  \
  *                  k2    k9
@@ -48,7 +48,7 @@ aph_value aphi_key(aph_value v)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* The position of key in a row of pairs, or where to insert it. */
+/* Returns the position of the key in a row of pairs, or the position at which to insert it. */
 static size_t row_position(aph_value row, aph_value key, bool *found)
 {
     for (size_t i = 0; i < row->count; i++) {
@@ -93,7 +93,7 @@ static bool outranks(aph_value a, aph_value b)
     return x != y ? x > y : aph_compare(a, b) > 0;
 }
 
-/* Splits t into the keys below and above key, which is not in t. */
+/* Splits t into the keys below and above the key, which is not in t. */
 static void split(aph_value t, aph_value key, aph_value *below, aph_value *above)
 {
     if (!t) {

@@ -3,9 +3,9 @@
  * pack.c - serialization of values outside the heap.
  *
  * Idea:       values in the heap are marked at each collection and occupy the intern table. The log of a run is rarely
- *             read again; as bytes it costs only its size.
- * Picture:    the kind, one byte; then for a scalar its word; for a string its length, 4 bytes, and its bytes; for an
- *             array its length and items; for an object its length, and alternating keys and items. */
+ *             read again; stored as bytes, it costs only its size.
+ * Picture:    one byte for the kind, then: a scalar's word; a string's length (4 bytes) and bytes; an array's length
+ *             and items; an object's length and alternating keys and items. */
 #include "value/pack.h"
 
 #include "base/memory.h"

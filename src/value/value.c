@@ -246,7 +246,7 @@ aph_value aph_at(aph_value array, size_t i)
     return is_array(array) && i < array->count ? array->slot[i].v : APH_NIL;
 }
 
-/* array[0..keep) followed by tail. */
+/* Returns the first `keep` items of the array followed by tail. */
 static aph_value joined(aph_value array, size_t keep, size_t n, const aph_value *tail)
 {
     aph_value small[32], *items = keep + n <= 32 ? small : aphi_alloc((keep + n) * sizeof *items);
