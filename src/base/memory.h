@@ -12,7 +12,6 @@ void *aphi_alloc(size_t bytes);                    /* not cleared; for free() */
 void *aphi_alloc_zero(size_t bytes);
 void *aphi_realloc(void *p, size_t bytes);
 void *aphi_copy(const void *p, size_t bytes);      /* never NULL, even for 0 bytes */
-/* Frees all these pointers: APHI_FREE_ALL(a, b, c). */
 #define APHI_FREE_ALL(...) \
     aphi_free_all((void *[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
 void aphi_free_all(void *const *pointers, size_t count);
@@ -26,7 +25,6 @@ APHI_COLD void aphi_reserve(void **p, size_t *capacity, size_t need, size_t size
             (array) = reserved_; \
         } \
     } while (0)
-/* Appends an item to the array. */
 #define APHI_PUSH(array, count, capacity, ...) \
     do { \
         APHI_RESERVE(array, capacity, (count) + 1); \

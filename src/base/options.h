@@ -87,14 +87,12 @@ typedef struct aphi_command {
  * code. */
 int aphi_options_read(const aphi_command *command, void *options, int *count, char **words);
 
-/* Exit codes. */
 enum { APHI_OPTIONS_USAGE = 2, APHI_OPTIONS_UNWRITTEN = 4 };
 
 /* Prints the help of a command, wrapped to the terminal. --help calls it. */
 void aphi_options_help(const aphi_command *command, FILE *out);
 /* Prints the section of a command in the manual page, as roff. The hidden option --print-manual calls it. */
 void aphi_options_manual(const aphi_command *command, FILE *out);
-/* Prints a tagged paragraph, as roff. */
 void aphi_roff_entry(FILE *out, const char *tag, const char *text);
 /* Prints text as roff; a newline begins a new paragraph. */
 void aphi_roff_text(FILE *out, const char *text);

@@ -26,7 +26,6 @@ void aphi_timer_heap_add(aphi_timer_heap *a, aphi_timer due)
     a->heap[i] = due;
 }
 
-/* Moves the last timer to the root and lets it sink. */
 static void remove_first(aphi_timer_heap *a)
 {
     aphi_timer last = a->heap[--a->count];

@@ -191,7 +191,6 @@ static bool open_library(const char *path, const char *shown, aph_loaded_model *
 
 /* ---- directories ------------------------------------------------------------------------------------------------- */
 
-/* Removes the file name from a path. */
 static void cut_file_name(char *path)
 {
     char *slash = strrchr(path, '/');
@@ -199,7 +198,6 @@ static void cut_file_name(char *path)
         *slash = '\0';
 }
 
-/* Finds the directories of the program and of the library. */
 static void find_self(char program[PATH_MAX], char library[PATH_MAX])
 {
     Dl_info self;
@@ -276,7 +274,6 @@ static char *find_cache(void)
     return NULL;
 }
 
-/* Creates a new private directory. */
 static char *make_scratch(aph_load_error *error)
 {
     const char *place = getenv("TMPDIR");
@@ -334,7 +331,6 @@ static bool run_compiler(compilation *c, aphi_buffer *out, aph_load_error *error
     return status == 0 || fail(error, APH_LOAD_COMPILE, "%s does not compile", c->source);
 }
 
-/* Computes the name of the library in the cache. */
 static bool cache_key(compilation *c, uint64_t *key, aph_load_error *error)
 {
     aphi_buffer text = {0};

@@ -486,7 +486,6 @@ void aphi_generator_close(aphi_generator *g)
     free(g);
 }
 
-/* Adds the request to the collected data. */
 typedef aph_value note_request(const aph_model *model, aph_value noted, aph_value request);
 
 /* Collects data from requests that are drawn without known messages. */

@@ -21,7 +21,7 @@ enum { APHI_WEIGHTS_RECENT = 32, APHI_WEIGHT_MAX = 16 * 15 };
 typedef struct aphi_weights {
     aphi_weighted *recent[APHI_WEIGHTS_RECENT]; /* used last */
     uint64_t used;
-    aphi_weighted **drawn;                    /* in the current draw */
+    aphi_weighted **drawn;                  /* in the current draw */
     size_t drawn_count, drawn_capacity;
     aph_value branches;                     /* of the latest aphi_weights_learn; marked by the owner */
     size_t reached;                         /* of these branches */

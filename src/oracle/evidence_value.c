@@ -109,7 +109,6 @@ static aph_value without_symbols(aph_value v)
     return plain;
 }
 
-/* The distinct clauses of a rationale. */
 static aph_value clauses_of(aph_value rationale)
 {
     aph_value all = aph_array(0, NULL);

@@ -518,7 +518,6 @@ static void drop_frame(aph_oracle *o)
         top_frame(o)->dropped_parts |= parts;
 }
 
-/* The number of pending requests that have not been taken. */
 static size_t count_untaken(const aph_oracle *o)
 {
     size_t n = o->pending_count;

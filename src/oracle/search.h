@@ -82,11 +82,11 @@ typedef struct aphi_frame {
     uint32_t memo;         /* index of its entry, if memoized */
     bool memoized;
     bool likely_first;     /* try the likely request even before the target */
-    bool target_only;             /* take no other request */
+    bool target_only;      /* take no other request */
     aph_value part;        /* of the target */
     aphi_parts concerns;   /* parts of its candidates, and of the requests that these wait for */
     aphi_parts reason;     /* parts for which its candidates have failed so far */
-    aphi_parts dropped_parts;     /* parts of dropped frames above this one in which one part waits for another */
+    aphi_parts dropped_parts; /* parts of dropped frames above this one in which one part waits for another */
 } aphi_frame;
 
 typedef struct aphi_root {
@@ -144,7 +144,7 @@ struct aph_oracle {
     uint64_t visit_max;    /* configurations; 0: no limit */
     uint64_t limits_at;    /* configurations at which to check the limits and the heap next */
     uint64_t line;         /* of the current observation, in the caller's trace */
-    size_t known_answers;       /* responses that are known but not observed yet */
+    size_t known_answers;  /* responses that are known but not observed yet */
 
     /* the window: the observations since the last trim */
     aphi_request *ops;
@@ -153,8 +153,8 @@ struct aph_oracle {
     size_t event_count, event_capacity;
     uint64_t event_base;   /* number of trimmed observations */
     size_t window_max;     /* trim when it is longer */
-    size_t idle_trim_at;        /* trim when it has this length and no request is pending */
-    bool dropped;           /* explanations were dropped untried, so a failure is not certain */
+    size_t idle_trim_at;   /* trim when it has this length and no request is pending */
+    bool dropped;          /* explanations were dropped untried, so a failure is not certain */
     size_t base_count;     /* number of requests in ops that were pending at the start of the window */
 
     /* rows of bits: `words` of 64, one bit per pending request */
@@ -195,7 +195,7 @@ struct aph_oracle {
     aphi_memo memo;
     size_t lost_taken;     /* unplaced lost requests taken by the current configuration */
     size_t lost_max;       /* limit of lost_taken; see skip_lost */
-    bool skipped_lost;        /* a candidate was skipped because of that limit */
+    bool skipped_lost;     /* a candidate was skipped because of that limit */
     bool exhaustive;       /* the search looks for all configurations; causes do not matter */
     struct aphi_find_all *finding_all; /* state of that search, or NULL */
     uint64_t budget_end;   /* of an exhaustive search, in configurations */
@@ -207,8 +207,8 @@ struct aph_oracle {
     size_t root_next;      /* the root to try next, when the current one has failed */
     aphi_segment *past;    /* of the current root */
     uint32_t deepest;      /* last observation that the search has reached in this window */
-    uint64_t backtracks;     /* number of backtracks */
-    uint64_t progress_at;   /* configurations visited when `deepest` was reached, or when find_path last failed */
+    uint64_t backtracks;   /* number of backtracks */
+    uint64_t progress_at;  /* configurations visited when `deepest` was reached, or when find_path last failed */
 
     /* after a failure: the responses allowed at a wildcard, the last observation of the window */
     aphi_allowed *allowed;
@@ -247,13 +247,11 @@ aph_verdict aphi_oracle_quiet(aph_oracle *o);
 /* Like aphi_oracle_quiet, but without trimming. The model must not be rpc, or the environment must be lossy. */
 aph_verdict aphi_oracle_observe_quiet(aph_oracle *o);
 aph_verdict aphi_oracle_lost_oldest(aph_oracle *o, int64_t connection);
-/* Adds a request to the window, and returns its index. */
 uint32_t aphi_oracle_add_request(aph_oracle *o, int64_t connection, aph_value message, const aph_lookahead *known);
 /* Returns the current explanation, oldest step first; the caller frees it. Requires options.order, or a window that was
  * never trimmed. */
 aphi_taken *aphi_oracle_order(const aph_oracle *o, size_t *n);
 
-/* Starts from the first root. */
 void aphi_search_begin(aph_oracle *o);
 /* Starts a window with the existing roots and with all of o->ops pending. */
 void aphi_search_start_window(aph_oracle *o);
@@ -266,7 +264,6 @@ bool aphi_search_next_root(aph_oracle *o);
 /* Returns candidate k of the frame: APHI_TARGET, or a place in `pending` at the frame. */
 enum { APHI_TARGET = -1 };
 ptrdiff_t aphi_search_place(const aphi_frame *f, size_t k);
-/* Empties the memo. */
 void aphi_search_clear(aph_oracle *o);
 /* Trims a window longer than window_max: at no cost if one configuration is left; with options.patient by finding all
  * that are left; otherwise by dropping the oldest frames untried. Call it only after aphi_search succeeded. */
@@ -280,7 +277,6 @@ APHI_COLD bool aphi_search_find_all(aph_oracle *o, uint64_t budget);
 APHI_COLD void aphi_search_widen(aph_oracle *o, size_t words);
 size_t aphi_search_bytes(const aph_oracle *o);
 void aphi_segment_drop(aphi_segment *s);
-/* Mark values, for a root. */
 void aphi_segment_mark(const aphi_segment *s);
 void aphi_taken_mark(size_t n, const aphi_taken *taken);
 void aphi_frames_mark(size_t n, const aphi_frame *frames);

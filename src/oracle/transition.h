@@ -12,7 +12,7 @@ typedef struct aphi_core {
     aph_value state;    /* at the start of the step */
     aph_value answers;  /* answers to the events since then; APH_NIL at the start */
     aph_value store;    /* constraints on the symbols */
-    aph_value outbox;     /* object: connection -> array of messages, or false if it is ignored; APH_NIL if empty */
+    aph_value outbox;   /* object: connection -> array of messages, or false if it is ignored; APH_NIL if empty */
     uint32_t fresh;     /* symbols are numbered below this */
 } aphi_core;
 
@@ -66,7 +66,6 @@ bool aphi_outbox_has_any(const aphi_core *core);
 /* Ignores all further messages to the connection: one of them was lost, and it is unknown which. */
 void aphi_outbox_ignore(aphi_core *core, int64_t connection);
 bool aphi_outbox_is_ignored(const aphi_core *core, int64_t connection);
-/* Removes all messages. */
 void aphi_outbox_clear(aphi_core *core);
 /* Returns an array of all messages that can be observed next on the connection. */
 aph_value aphi_outbox_candidates(const aphi_machine *m, const aphi_core *core, int64_t connection);

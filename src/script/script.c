@@ -189,7 +189,6 @@ static bool only_known_fields(reading *r, aph_value object, const char *const *n
     return true;
 }
 
-/* Reads an integer field within limits. */
 static bool read_int(reading *r, aph_value object, const char *name, int64_t low, int64_t high, int64_t *i)
 {
     aph_value v = aph_field(object, name);
@@ -199,7 +198,6 @@ static bool read_int(reading *r, aph_value object, const char *name, int64_t low
     return true;
 }
 
-/* Reads a string field and copies it. */
 static bool read_name(reading *r, aph_value object, const char *name, char *to, size_t size)
 {
     aph_value v = aph_field(object, name);

@@ -55,7 +55,6 @@ bool aphi_script_parse(const char *name, const char *text, size_t n, aphi_script
 bool aphi_script_write(const char *path, const aphi_script *s, char *error, size_t error_size);
 /* Returns the text of the file, malloc'ed and NUL-terminated; *n, if n is not NULL, receives its length. */
 char *aphi_script_text(const aphi_script *s, size_t *n);
-/* Returns one action as the value of its line. */
 aph_value aphi_action_value(const aphi_action *a);
 
 #endif

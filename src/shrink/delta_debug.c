@@ -3,17 +3,19 @@
  * delta_debug.c - removal of actions from the best script, in large sets first.
  *
  * Idea:       Probabilistic delta debugging. Each unit (an action, a connection) has a probability of being needed. The
- *             next set to remove maximizes its size times the probability f that none of it is needed. If the script
- *             still fails, the set is removed; if it passes, the probability q of each unit in it becomes, by Bayes,
- *             q / (1 - p f), where p is the failure rate. A pass counts for less if the subject fails only sometimes.
- * Cost:       About k log(n/k) runs for k needed of n units; then, for p < 1, log(0.02)/log(1-p) for each that is left.
- * Not done:   Halves, quarters, ...: they discard the information of passing runs. */
+ *             next set to remove maximizes its size times the probability f that none of its units is needed. If the
+ *             script still fails, the set is removed; if it passes, the probability q of each unit in it becomes, by
+ *             Bayes, q / (1 - p f), where p is the failure rate. A pass counts for less if the subject fails only
+ *             sometimes.
+ * Cost:       About k log(n/k) runs if k of n units are needed; then, for p < 1, log(0.02)/log(1-p) for each remaining
+ *             unit.
+ * Not done:   Removing halves, quarters, ..., which discards the information from passing runs. */
 #include "shrink/shrink_internal.h"
 
 #include <stdlib.h>
 #include "base/memory.h"
 
-enum { CONNECTIONS_MIN = 4 }; /* for whole connections to be removed first */
+enum { CONNECTIONS_MIN = 4 }; /* fewer connections are not removed as a whole */
 
 static double min_of(double a, double b) { return a < b ? a : b; }
 
@@ -96,7 +98,7 @@ static bool choose_units(unit *units, size_t n, unit **order, double *none_neede
     return chosen > 0;
 }
 
-/* The candidate without the marked units passed. */
+/* Updates the probabilities after the candidate without the marked units passed. */
 static void raise_needed(const aphi_shrink_runner *s, unit *units, size_t n, double none_needed)
 {
     double rate = aphi_shrink_runner_rate(s), p = rate < 0.18 ? 0.18 : rate; /* limits tries of a unit to about 20 */

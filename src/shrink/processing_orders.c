@@ -4,9 +4,9 @@
  *
  * Idea:       Overlapping requests can be reproduced without a race by sending them one at a time, in the order in
  *             which the subject processed them. That order is not observable, but each request was processed at some
- *             time between its sending and its response: a time in between is drawn for each.
- * Invariants: A request comes after every request whose response fills one of its holes: that response had arrived
- *             before. The order on a connection is kept. */
+ *             time between its sending and its response: a random time in between is drawn for each.
+ * Invariants: A request comes after every request whose response fills one of its holes, because that response had
+ *             already arrived. The order on a connection is kept. */
 #include "shrink/shrink.h"
 
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static void find_sends(const aphi_script *script, const aphi_run_event *events, 
             places[i].ended = k + 1;
     }
     for (size_t i = 0; i < script->count; i++) {
-        if (!places[i].sent) /* it was not sent: it stays after the previous action */
+        if (!places[i].sent) /* it was not sent, so it stays after the previous action */
             places[i].sent = places[i].ended = i ? places[i - 1].sent : 0;
         if (!places[i].ended)
             places[i].ended = count + 1;

@@ -2,8 +2,8 @@
  *
  * script_edit.c - candidates derived from the best script.
  *
- * Invariants: When actions are removed, the others still wait for the events that those waited for, or for earlier
- *             ones: otherwise a script that fails only in some order of requests and responses would rarely shrink. */
+ * Invariants: When actions are removed, the others still wait for the same events or for earlier ones: otherwise a
+ *             script that fails only in some order of requests and responses would rarely shrink. */
 #include "shrink/shrink_internal.h"
 
 #include <stdlib.h>

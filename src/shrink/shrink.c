@@ -2,14 +2,14 @@
  *
  * shrink.c - the stages of shrinking a failing script.
  *
- * Idea:       1. Run it again with each request waiting for the previous response, in the order of requests and in that
- *             of responses. If it still fails, the following stages are deterministic; otherwise run it unchanged to
+ * Idea:       1. Run it again with each request waiting for the previous response, in request order and in response
+ *                order. If it still fails, the following stages are deterministic; otherwise run it unchanged to
  *             estimate its failure rate. 2. Cut it off after the failure. 3. Guess the relevant actions (slice.c).
  *             4. Remove whole connections, then actions (delta_debug.c). 5. Try all single steps, round after round,
  *             until a round changes nothing (single_steps.c). 6. Measure the failure rate of the result.
- * Cost:       A few runs if the guess is right, otherwise about k log(n/k) for k needed of n actions; then about ten
+ * Cost:       A few runs if the guess is right, otherwise about k log(n/k) if k of n actions are needed; then about ten
  *             for each remaining action. A failure rate p multiplies this by up to log(0.02)/log(1-p). If few runs fit
- *             into the budget, those that only confirm others are skipped, and cutting comes first.
+ *             into the budget, confirming runs are skipped, and cutting comes first.
  * Read next:  shrink_internal.h, tests/property/test_shrink_planted.c */
 #include "shrink/shrink_internal.h"
 
@@ -19,9 +19,9 @@ enum {
     PROBE_FEW = 8,    /* actions of the two probes that measure the cost of waiting */
     PROBE = 64,
     SINGLE_CUTS = 3,  /* actions cut off one at a time at the end */
-    ORDERS = 4,       /* tried for a script that fails by chance */
+    ORDERS = 4,       /* orders tried for a script that fails only sometimes */
     CHECKS = 3,       /* runs before a script is assumed to fail always */
-    ROUNDS = 60,      /* of reproducing the failure, in the first part of the budget: */
+    ROUNDS = 60,      /* attempts to reproduce the failure, in the first part of the budget: */
     REPRODUCE_PART = 3,
 };
 
@@ -37,21 +37,21 @@ static int64_t measure_waiting(aphi_shrink_runner *s, size_t n)
     return s->last_ns;
 }
 
-/* If responses never come, waiting for them could use up the budget. Two probes measure the cost of waiting without the
- * start of the subject. */
+/* If responses never arrive, waiting for them could use up the budget. Two probes measure the cost of waiting,
+ * excluding the start of the subject. */
 static bool is_waiting_cheap(aphi_shrink_runner *s)
 {
     if (s->best.count <= PROBE)
         return true;
     int64_t few = measure_waiting(s, PROBE_FEW);
     if (s->is_slow)
-        return true; /* the start of the subject takes the time, and would do so again */
+        return true; /* most of the time is the start of the subject, which each run needs */
     int64_t more = measure_waiting(s, PROBE);
     int64_t all = (more - few) / (PROBE - PROBE_FEW) * (int64_t)s->best.count;
     return !s->over && all < (s->deadline - s->start) / 10;
 }
 
-/* Makes a candidate in which each request waits for the previous response: n == 0: in the original order. */
+/* Makes a candidate in which each request waits for the previous response; if n is 0, in the original order. */
 static bool make_serial(aphi_shrink_runner *s, unsigned n)
 {
     if (n && !s->options->reorder)
@@ -72,8 +72,8 @@ static bool fails_once(aphi_shrink_runner *s, unsigned ran)
     return true;
 }
 
-/* Tries, in turn: serial runs in several orders, if waiting is cheap; the unchanged script; and waits for the responses
- * that holes refer to. */
+/* Tries serial runs in several orders, if waiting is cheap; then the unchanged script; then a script that waits for the
+ * responses that its holes refer to. */
 static bool reproduce_failure(aphi_shrink_runner *s, bool *serial)
 {
     s->waits_are_cheap = is_waiting_cheap(s);
@@ -106,7 +106,7 @@ static void measure_rate(aphi_shrink_runner *s)
     s->actions_taken = taken;
 }
 
-/* Removes the actions after the failure: by the number that the run reported, or by bisection. In a serial run the
+/* Removes the actions after the failure, using the number that the run reported, or by bisection. In a serial run the
  * failing response is one of the last, so cutting one at a time finds it. */
 static void cut_end(aphi_shrink_runner *s, bool serial)
 {
@@ -123,7 +123,7 @@ static void cut_end(aphi_shrink_runner *s, bool serial)
     }
 }
 
-/* Makes a script that fails by chance serial, if it still fails. */
+/* Makes a script that fails only sometimes serial, if it then still fails. */
 static void make_best_serial(aphi_shrink_runner *s)
 {
     for (unsigned i = 0; i < ORDERS && s->waits_are_cheap && make_serial(s, i); i++) {

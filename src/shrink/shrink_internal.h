@@ -18,20 +18,20 @@ typedef struct aphi_shrink_runner {
     aphi_shrink_run *run;
     aphi_script best, candidate;
     aphi_script reliable; /* the latest best that failed in each of its runs; count 0: none */
-    unsigned fallbacks;   /* to it */
-    double failed, ran;   /* runs of best; older ones count less */
-    bool must_fall_back;  /* best passed after failing in each run: nothing is run until aphi_shrink_runner_fall_back */
+    unsigned fallbacks;   /* number of returns to `reliable` */
+    double failed, ran;   /* failing and all runs of best; older ones count less */
+    bool must_fall_back;  /* best passed after failing in each run; no runs until aphi_shrink_runner_fall_back */
     bool rate_dropped;    /* best fails less often than assumed: conclusions from passing candidates may be wrong */
     unsigned passed_since_check;
     uint64_t runs;
     int64_t start, deadline, last_ns;
-    bool is_slow;         /* few runs fit into the budget: no run only confirms another */
+    bool is_slow;         /* few runs fit into the budget, so confirming runs are skipped */
     bool waits_are_cheap; /* waiting for every response is affordable */
-    bool stopped;         /* by a run */
+    bool stopped;         /* a run requested a stop */
     bool over;            /* stopped, or the budget is used up */
     size_t actions_taken; /* by the latest failing run; 0: unknown */
     aphi_intern candidates; /* by key */
-    unsigned *passed;       /* by number of a candidate: passing runs */
+    unsigned *passed;     /* by number of a candidate: passing runs */
     size_t passed_capacity;
 } aphi_shrink_runner;
 
@@ -40,7 +40,6 @@ typedef struct aphi_shrink_runner {
 void aphi_shrink_runner_init(aphi_shrink_runner *s, const aphi_script *failing, aphi_shrink_run *run,
                              const aphi_shrink_options *options);
 void aphi_shrink_runner_deinit(aphi_shrink_runner *s); /* the caller owns best from then on */
-/* Reports a step. */
 void aphi_shrink_runner_report(aphi_shrink_runner *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Runs the script once. Returns false if it passes, or if shrinking is over. */
@@ -48,25 +47,24 @@ bool aphi_shrink_runner_run(aphi_shrink_runner *s, const aphi_script *script);
 /* The estimated failure rate of best: 0.05 to 1. */
 double aphi_shrink_runner_rate(const aphi_shrink_runner *s);
 void aphi_shrink_runner_learn(aphi_shrink_runner *s, double failed, double ran);
-/* Run best: once, and until its failure rate is known well. */
+/* Run best: once, or until its failure rate is known well. */
 void aphi_shrink_runner_check(aphi_shrink_runner *s);
 void aphi_shrink_runner_measure(aphi_shrink_runner *s);
 /* If must_fall_back, makes the reliable script the best and returns true. */
 bool aphi_shrink_runner_fall_back(aphi_shrink_runner *s);
 
-/* The number of runs that a candidate must pass, and that it has passed. */
+/* Return the number of runs that a candidate must pass, and the number that it has passed. */
 unsigned aphi_shrink_runner_tries(const aphi_shrink_runner *s, double may_miss);
 unsigned aphi_shrink_runner_passed(aphi_shrink_runner *s);
 /* Run the candidate, and swap it with best if it fails: before this number of passing runs, including earlier ones;
- * before the number for fewer actions, or for simpler ones; or only if it fails as often as best. The last two report
- * the step, unless it is NULL. */
+ * before the number for fewer or for simpler actions; or only if it fails as often as best. The last two functions
+ * report the step, unless it is NULL. */
 bool aphi_shrink_runner_fails_within(aphi_shrink_runner *s, unsigned runs);
 bool aphi_shrink_runner_fails(aphi_shrink_runner *s);
 bool aphi_shrink_runner_fails_simpler(aphi_shrink_runner *s, const char *step);
 bool aphi_shrink_runner_fails_as_often(aphi_shrink_runner *s, const char *step);
 /* Swaps the candidate, which has failed, with best. */
 void aphi_shrink_runner_accept(aphi_shrink_runner *s);
-/* A hash of the script. */
 uint64_t aphi_shrink_runner_key(const aphi_script *script, uint64_t salt);
 
 /* ---- script_edit.c: candidates derived from the best script ------------------------------------------------------ */
@@ -94,7 +92,8 @@ typedef enum aphi_script_slice {
     APHI_SLICE_REFERS,  /* the last request, and the requests that its holes refer to */
 } aphi_script_slice;
 
-/* Fills in the level of each action. A request that another one refers to is at least as relevant. Does not collect. */
+/* Sets the level of each action. A request is at least as relevant as the requests that refer to it. Does not
+ * collect. */
 void aphi_script_slice_guess(const aphi_script *s, aphi_script_slice *levels);
 
 /* ---- delta_debug.c: removal of actions in large sets ------------------------------------------------------------- */
@@ -108,11 +107,11 @@ void aphi_delta_debug_actions(aphi_shrink_runner *s);
 
 /* ---- single_steps.c, substitute.c -------------------------------------------------------------------------------- */
 
-/* Takes single steps until none applies. Returns true if the script after any further step fails less reliably; false
+/* Takes single steps until none applies. Returns true if every further step makes the script fail less reliably; false
  * if the search ended early. */
 bool aphi_single_steps(aphi_shrink_runner *s);
-/* Remove a request while another changes; replace values by simpler ones. Each tries all steps of its kind, and returns
- * true if one was taken. */
+/* Remove a request while changing another; replace values by simpler ones. Each tries all steps of its kind, and
+ * returns true if one was taken. */
 bool aphi_substitute_request(aphi_shrink_runner *s);
 bool aphi_substitute_simpler(aphi_shrink_runner *s);
 

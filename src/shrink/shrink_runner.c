@@ -2,16 +2,16 @@
  *
  * shrink_runner.c - runs of candidates against subjects that do not always fail.
  *
- * Idea:       If best fails only with a rate p, a failing run is a proof, but a passing run is weak evidence: a
+ * Idea:       If best fails only with probability p, a failing run is proof, but a passing run is only weak evidence: a
  *             candidate is rejected after n passing runs with (1-p)^n < 0.02. p is estimated by running best itself
- *             from time to time. Candidates cannot be used for that: they are selected by their result.
- * Invariants: 1. Best has failed as it is. If it was a candidate, it has failed twice, unless runs are so slow that few
- *                fit into the budget.
+ *             from time to time. Candidates cannot be used for this, because they are selected by their results.
+ * Invariants: 1. Best has failed in exactly this form. If it was a candidate, it has failed twice, unless few runs fit
+ *                into the budget.
  *             2. A rejected candidate is not run again.
  *             3. While best always fails, it is also the reliable script. A best that then passes is replaced by the
  *                reliable one, but only a few times: perhaps only large scripts always fail, in many ways.
- * Cost:       If best always fails, one run for a passing candidate and two for a failing one; otherwise n, and about
- *             2/p. */
+ * Cost:       If best always fails, one run for a passing candidate and two for a failing one; otherwise n and about
+ *             2/p runs. */
 #include "shrink/shrink_internal.h"
 
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 
 enum {
     CHECK_EVERY = 8,   /* passing candidates between two runs of best */
-    RUNS_ENOUGH = 80,  /* in the budget; with fewer, is_slow */
+    RUNS_ENOUGH = 80,  /* with fewer runs in the budget, is_slow is set */
     FALLBACKS_MAX = 5,
 };
 
@@ -172,8 +172,8 @@ void aphi_shrink_runner_measure(aphi_shrink_runner *s)
         aphi_shrink_runner_check(s);
 }
 
-/* A candidate must fail twice: of many candidates that fail rarely, some fail by chance, and each that is accepted
- * would lower the rate. Best itself would fail again with a probability of 0.98. */
+/* A candidate must fail twice: of many candidates that fail rarely, some fail by chance, and accepting them would lower
+ * the rate. Best itself would fail again with a probability of 0.98. */
 static bool fails_again(aphi_shrink_runner *s, unsigned *passed)
 {
     if (s->is_slow && is_certain(s))
@@ -187,7 +187,7 @@ static bool fails_again(aphi_shrink_runner *s, unsigned *passed)
     return false;
 }
 
-/* The evidence on the rate of the previous best counts a little less. */
+/* Evidence about the rate of the previous best counts a little less. */
 void aphi_shrink_runner_accept(aphi_shrink_runner *s)
 {
     aphi_script old = s->best;
@@ -229,7 +229,6 @@ bool aphi_shrink_runner_fails(aphi_shrink_runner *s)
     return aphi_shrink_runner_fails_within(s, aphi_shrink_runner_tries(s, APHI_MISSED));
 }
 
-/* Returns true. */
 static bool report_step(aphi_shrink_runner *s, const char *step)
 {
     if (step)

@@ -2,10 +2,11 @@
  *
  * single_steps.c - single simplifying steps, round after round, until a round changes nothing.
  *
- * Idea:       Requests are removed first, because the other steps need runs for each remaining one. Steps that can
+ * Idea:       Requests are removed first, because the other steps need runs for each remaining request. Steps that can
  *             lower the failure rate (waits) are taken only if the script fails as often as before.
  * Invariants: Every step makes the script smaller in a well-founded order, so rounds end; see simplify.c for messages.
- * Cost:       About ten candidates for each action. Rejected candidates are not run again: the last round is cheap. */
+ * Cost:       About ten candidates for each action. Rejected candidates are not run again, so the last round is
+ *             cheap. */
 #include "shrink/shrink_internal.h"
 
 #include <stdlib.h>
@@ -40,7 +41,7 @@ static bool remove_single_actions(aphi_shrink_runner *s)
     return taken;
 }
 
-/* Two actions that are needed only because of each other. */
+/* Removes pairs of actions that are needed only because of each other. */
 static bool remove_pairs(aphi_shrink_runner *s)
 {
     bool taken = false;
@@ -87,7 +88,7 @@ static bool merge_connections(aphi_shrink_runner *s)
     return all || taken;
 }
 
-/* Connections 0, 1, ... in the order of their first use. */
+/* Renumbers connections as 0, 1, ... in the order of their first use. */
 static bool number_connections(aphi_shrink_runner *s)
 {
     int64_t *numbers;
@@ -112,7 +113,7 @@ static void drop_chunk(aphi_action *a) { a->chunk = 0; }
 
 typedef bool fails_with(aphi_shrink_runner *s, const char *step);
 
-/* Changes all actions; or else one after the other. */
+/* Changes all actions at once or, if that fails, one after the other. */
 static bool change_actions(aphi_shrink_runner *s, void (*change)(aphi_action *a), fails_with *fails, const char *all,
                            const char *one)
 {
@@ -164,7 +165,7 @@ static bool shorten_waits(aphi_shrink_runner *s)
     return taken;
 }
 
-/* Equal values in several requests probably mean the same thing: they are simplified together. */
+/* Simplifies a value in all requests together, since equal values probably mean the same thing. */
 static bool simplify_leaf(aphi_shrink_runner *s, aph_value leaf, size_t n)
 {
     aph_value simpler;
@@ -226,7 +227,7 @@ static int64_t rename_label(const void *context, int64_t label)
     return label == r->from ? r->to : label;
 }
 
-/* A hole that refers to a removed message is filled from another one: makes it refer to that one. */
+/* Makes a hole that refers to a removed message refer to the message that now fills it. */
 static bool relabel_holes(aphi_shrink_runner *s)
 {
     bool taken = false;

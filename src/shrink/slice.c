@@ -4,7 +4,8 @@
  *
  * Idea:       A run stops at the failing response, so the last request is usually relevant, with the requests that its
  *             holes refer to, and those that have a string or an integer in common with it. Values that occur in every
- *             fourth request (usually the kind) are ignored. Waits are ignored too: each may wait for the previous one.
+ *             fourth request (usually the kind) are ignored. Waits are ignored too: each action may wait for the
+ *             previous one.
  * Cost:       n log n for n leaves of the script. A wrong guess costs one run. */
 #include "shrink/shrink_internal.h"
 

@@ -6,17 +6,17 @@
  *     PUT, PUT, GET if not its tag    ->   PUT, GET if not its tag made weak
  *     PUT, GET if older than it       ->   GET if it has a tag that it cannot have
  *
- * Idea:       Some requests are needed only because of the values in others. So one is removed, and a field of the
- *             others, such as the target or the method, gets another frequent value of the model's requests. Equal
- *             values in several requests are replaced together. Or a hole gets another function, and perhaps all
- *             requests get the same value in some field. If two requests are left, one may also get a new field. If one
- *             is left, two of its fields may change, or one field may be replaced by another that never occurs with it,
- *             or its kind may change and it gets a new field.
- * Invariants: 1. Every step removes an action, or makes a value simpler by aphi_is_simpler, the order of simplify.c: so
- *             steps end. As there, steps are numbered, so that no values are held while a candidate runs.
+ * Idea:       Some requests are needed only because of the values in others. So one request is removed, and a field of
+ *             the others, such as the target or the method, gets another value that is frequent in the model's
+ *             requests. Equal values in several requests are replaced together. Or a hole gets another function, and
+ *             perhaps all requests get the same value in some field. If two requests remain, one may also get a new
+ *             field. If one remains, two of its fields may change, or one field may be replaced by another that never
+ *             occurs with it, or its kind may change and it gets a new field.
+ * Invariants: 1. Every step removes an action, or makes a value simpler by aphi_is_simpler, the order of simplify.c, so
+ *                the steps end. As there, steps are numbered, so that no values are held while a candidate runs.
  *             2. No request gets a combination of fields that the model's requests never have, such as a DELETE with a
- *             body: its failure would be another one.
- * Cost:       100 to 300 candidates for two to four actions, one run each; none for more actions, or if the script
+ *                body, which would fail for another reason.
+ * Cost:       100 to 300 candidates for two to four actions, with one run each; none for more actions, or if the script
  *             fails only sometimes. */
 #include "shrink/shrink_internal.h"
 
@@ -215,7 +215,7 @@ static bool replace_field(aph_value *send, aph_value values, size_t n)
     return false;
 }
 
-/* Changes (n, k) of a kind, each made in a candidate with one action less. */
+/* The result of the change (n, k) of some kind, made in a candidate with one action fewer. */
 typedef enum change { CHANGED, NO_SUCH_K, NO_SUCH_N } change;
 typedef change change_at(aphi_script *c, const aphi_shrink_options *o, size_t n, size_t k);
 

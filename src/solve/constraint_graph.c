@@ -286,7 +286,6 @@ static bool move_towards(core *c, aph_value t, aphi_range to)
     return c->value[i] != was;
 }
 
-/* Changes a random symbol of the literal. */
 static void change_randomly(core *c, aph_value literal)
 {
     aphi_symset inside = {0};

@@ -23,7 +23,7 @@ typedef struct aphi_cell {
     aphi_range range; /* 0..1 for a boolean; unused for a string */
     uint32_t points;  /* upper bound of the excluded values inside the range */
     uint32_t degree;  /* number of symbols that it must differ from */
-    uint32_t eliminated;    /* the round of its elimination; 0: not eliminated */
+    uint32_t eliminated; /* the round of its elimination; 0: not eliminated */
     bool pinned;      /* cannot be eliminated */
 } aphi_cell;
 
@@ -42,7 +42,6 @@ void aphi_constraint_graph_deinit(aphi_constraint_graph *w);
 /* Eliminates, round by round, symbols that have more values than symbols to differ from: for any assignment of the
  * others, a value is left. The remaining literals are satisfiable if and only if all literals are. */
 void aphi_constraint_graph_eliminate(aphi_constraint_graph *w);
-/* Returns true if the literal contains no eliminated symbol. */
 bool aphi_constraint_graph_remains(const aphi_constraint_graph *w, aph_value literal);
 
 /* Decides whether all literals can hold. Bounds and points must be in the form of a store. On APHI_SAT, a value of each

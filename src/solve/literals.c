@@ -180,7 +180,6 @@ static void restrict_to(aphi_literals *a, aph_value symbol, aphi_range r)
         list_add(&a->literals, aph_le(symbol, aph_int(now.high)));
 }
 
-/* Excludes the integer i. */
 static void exclude(aphi_literals *a, aph_value symbol, int64_t i)
 {
     aphi_range r = bounds_of(a, symbol);

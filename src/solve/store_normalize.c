@@ -270,7 +270,6 @@ static bool changes_anything(aphi_bindings *names)
     return false;
 }
 
-/* Returns the number of symbols. */
 static uint32_t rename_all(projection *p)
 {
     aphi_bindings names = {0};

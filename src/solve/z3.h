@@ -14,7 +14,6 @@ enum { APHI_Z3_DEFAULT_MS = 1000 };
  * a value of each symbol is added to `values`, if not NULL. Without `values`, results are cached until the next
  * collection, regardless of the names of the symbols. */
 aphi_sat aphi_z3_ask(size_t n, const aph_value *conditions, int64_t solver_ms, aphi_bindings *values);
-/* Returns the number of Z3 queries of this thread. */
 uint64_t aphi_z3_questions(void);
 /* Frees this thread's Z3 state. Call it before aph_heap_close. */
 void aphi_z3_close(void);

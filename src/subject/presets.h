@@ -15,7 +15,7 @@ typedef struct aphi_preset_made {
     char *texts[APHI_PRESET_FILES];
     aphi_subject_file files[APHI_PRESET_FILES];
     size_t file_count;
-    bool calls; /* the subject opens connections to the tester */
+    bool calls;               /* the subject opens connections to the tester */
     const char *const *known; /* names of the waivers of its known violations; ends with NULL */
 } aphi_preset_made;
 

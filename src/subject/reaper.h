@@ -22,7 +22,6 @@ bool aphi_is_marked(pid_t pid, const char *mark);
 size_t aphi_find_marked(const char *mark, bool killing, aphi_strays *found);
 /* Kills the marked processes until none is left, for up to a second. */
 void aphi_kill_marked(const char *mark, aphi_strays *found);
-/* Removes a folder and its content. */
 void aphi_remove_folder(const char *path);
 
 typedef struct aphi_leftovers { /* the reaper's work if we are killed: memory that it shares with us */

@@ -32,7 +32,7 @@ typedef struct aphi_subject_options {
     const char *name;     /* for messages; NULL: the command */
     const aphi_subject_file *files; /* written into {dir} before each start; must outlive the subject */
     size_t file_count;
-    const char *owner;    /* the owner of {dir} and the files if we are root; NULL: ours */
+    const char *owner;    /* the owner of {dir} and the files if we are root; NULL: root */
     bool abrupt;          /* stop it with SIGKILL, without SIGTERM */
     const volatile sig_atomic_t *stop; /* set by a signal handler: then a start may take only a second; may be NULL */
 } aphi_subject_options;

@@ -9,13 +9,13 @@
 #include "subject/subject.h"
 
 typedef struct aphi_workdir {
-    unsigned port, listen; /* the values of {port} and {listen}; listen 0: no placeholder */
+    unsigned port, listen;     /* the values of {port} and {listen}; listen 0: no placeholder */
     const aphi_subject_file *files;
     size_t file_count;
-    bool owned; /* the folder is given to owner */
+    bool owned;                /* the folder is given to owner */
     uid_t owner;
     gid_t group;
-    char *folder; /* {dir}; NULL: not made yet */
+    char *folder;              /* {dir}; NULL: not made yet */
     aphi_leftovers *leftovers; /* the reaper's copy of the path */
 } aphi_workdir;
 
@@ -25,7 +25,6 @@ bool aphi_workdir_set_owner(aphi_workdir *d, const char *user, char *error, size
 bool aphi_workdir_write(aphi_workdir *d, char *error, size_t size);
 /* Appends the text with {port}, {listen} and {dir} replaced. Returns false with errno if the folder cannot be made. */
 bool aphi_workdir_expand(aphi_workdir *d, const char *text, aphi_buffer *out);
-/* Removes the folder. */
 void aphi_workdir_remove(aphi_workdir *d);
 
 #endif

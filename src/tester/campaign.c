@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * campaign.c - test a subject; see campaign.h.
+ * campaign.c - the test of a subject; see campaign.h.
  *
- * Idea:       scripts that failed before come first, then generated runs. Each run begins with a fresh subject, if the
- *             tester can start it. A failure is shrunk.
- * Invariants: the trace on disk is that of the run in the result: a run that may be discarded has its trace in another
- *             file.
+ * Idea:       scripts that failed before are run first, then generated scripts. Each run begins with a fresh subject,
+ *             if the tester can start it. A failing script is shrunk.
+ * Invariants: the trace on disk belongs to the run in the result; a run that may be discarded writes its trace to
+ *             another file.
  * Read next:  campaign_internal.h, campaign_generate.c, campaign_shrink.c, campaign_confirm.c */
 #include "tester/campaign_internal.h"
 
@@ -67,7 +67,7 @@ static bool has_known_start(const aphi_campaign_state *c)
            (m->initial && aph_is_symbolic(m->initial(m)));
 }
 
-/* Moves the trace beside the script, for comparison with later runs. */
+/* Moves the trace next to the script, for comparison with later runs. */
 static void keep_trace(aphi_campaign_state *c)
 {
     char path[sizeof c->result.trace];
@@ -129,7 +129,7 @@ static void check_floors(aphi_campaign_state *c)
         require_kinds(r, r->kinds);
         require_kinds(r, aphi_generator_kinds(c->options->model));
     }
-    for (; floors && *floors && !c->options->no_check; floors++) { /* branches are counted by judging */
+    for (; floors && *floors && !c->options->no_check; floors++) { /* without judging, branches are not counted */
         if (is_reached(r, aph_str(*floors)))
             continue;
         r->outcome = APHI_RUN_VACUOUS;
@@ -161,7 +161,7 @@ static bool prepare_folder(aphi_campaign_state *c)
     return true;
 }
 
-/* Shrinks a failure, unless it is chance. */
+/* Shrinks a failure, unless it was chance. */
 static void settle_failure(aphi_campaign_state *c)
 {
     aphi_campaign *r = &c->result;
@@ -169,7 +169,7 @@ static void settle_failure(aphi_campaign_state *c)
     if (!r->run)
         return;
     bool starved = r->outcome == APHI_RUN_STARVED;
-    if (starved) /* first: shrinking a run that was only slow takes long and is useless */
+    if (starved) /* first, because shrinking a run that was only slow takes long and is useless */
         aphi_campaign_settle_doubt(c);
     if (aphi_run_verdict_blames_subject(r->outcome) && c->options->shrink)
         aphi_campaign_shrink(c);

@@ -24,8 +24,8 @@ typedef struct aphi_campaign_options {
     unsigned listen_port;
     uint64_t seed;
     size_t connections, depth;   /* limits */
-    uint64_t messages;           /* in all; 0: no limit */
-    int64_t time_ns;             /* in all, without shrinking; 0: no limit */
+    uint64_t messages;           /* in total; 0: no limit */
+    int64_t time_ns;             /* in total, without shrinking; 0: no limit */
     int64_t patience_ns;
     size_t memory;
     bool no_check;
@@ -44,9 +44,9 @@ typedef struct aphi_campaign {
     aph_fault fault;
     uint64_t runs, requests, answers;
     uint64_t undecided;          /* runs that the oracle could not decide */
-    int64_t ns, reject_ns, shrink_ns; /* in all; until the first failure; shrinking */
+    int64_t ns, reject_ns, shrink_ns; /* total; until the first failure; shrinking */
     bool unstarted;              /* with TROUBLE: the subject did not start */
-    bool presumed;               /* the initial state of the subject: it cannot be reset */
+    bool presumed;               /* the initial state of the subject is assumed, because it cannot be reset */
     bool shrunk, from_corpus;    /* the script was shrunk; it is from the corpus */
     size_t actions;              /* of the first failing script, if shrunk */
     unsigned reproduced, confirmed;
@@ -57,7 +57,7 @@ typedef struct aphi_campaign {
     aph_value kinds, branches;
 } aphi_campaign;
 
-/* Runs to the end. The values of the result are kept alive until aphi_campaign_free. */
+/* Runs the campaign. The values of the result are kept alive until aphi_campaign_free. */
 aphi_campaign *aphi_campaign_execute(const aphi_campaign_options *options);
 void aphi_campaign_free(aphi_campaign *c);
 

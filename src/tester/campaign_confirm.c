@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * campaign_confirm.c - failures that may be chance: silence and dropped connections. */
+ * campaign_confirm.c - failures that may be due to chance: silence and dropped connections. */
 #include "tester/campaign_internal.h"
 
 #include "base/clock.h"
@@ -11,7 +11,7 @@ typedef enum recurrence {
     REPRODUCED,
     NOT_REPRODUCED,
     ENDED,        /* there was a silence again, but it ended */
-    INCONCLUSIVE, /* the run was not possible, or its time was up */
+    INCONCLUSIVE, /* the run was not possible, or ran out of time */
 } recurrence;
 
 /* Runs the script of the failure again. The run is not kept. */
@@ -36,8 +36,8 @@ static recurrence repeat_failure(aphi_campaign_state *c)
     return found;
 }
 
-/* The subject may have been slow once, or a request crossed the close of its connection, which the system then reset:
- * a failure of this kind that is not reproduced proves nothing. */
+/* The subject may have been slow once, or a request may have crossed the close of its connection, which the system then
+ * reset. If such a failure is not reproduced, it proves nothing. */
 void aphi_campaign_settle_doubt(aphi_campaign_state *c)
 {
     aphi_campaign *r = &c->result;

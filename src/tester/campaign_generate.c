@@ -2,8 +2,8 @@
  *
  * campaign_generate.c - the generated runs of a campaign: their lengths, connections and pipelining.
  *
- * Idea:       the first runs are short: an easy failure is found at once and needs little shrinking. Later runs become
- *             longer. Few and many connections alternate, and so do single and pipelined requests. */
+ * Idea:       the first runs are short, so that an easy failure is found at once and needs little shrinking. Later runs
+ *             become longer. Few and many connections alternate, and so do single and pipelined requests. */
 #include "tester/campaign_internal.h"
 
 #include "base/clock.h"
@@ -34,13 +34,13 @@ static void choose_width(aphi_campaign_state *c, aphi_run_options *run)
     bool ours = aphi_subject_is_ours(o->subject), easy = run->messages > LONG && o->model->part && o->model->alone;
     bool early = c->result.runs < 3 && ours, deep = o->depth > 1 && (c->result.runs % 2 == 1 || (easy && !ours));
     size_t most = early && o->connections > 3 ? 3 : o->connections;
-    /* Undecided runs had too much concurrency. */
+    /* Undecided runs had too much concurrency, so later runs have less. */
     for (uint64_t i = 0; i < c->result.undecided && most > 1; i++, deep = false)
         most = (most + 1) / 2;
     run->connections = aphi_choice_chance(&c->choice, 1, 4) ? 1 + aphi_choice_below(&c->choice, most) : most;
     run->depth = deep ? 2 + aphi_choice_below(&c->choice, o->depth - 1) : 1;
     run->apart = run->messages > LONG;
-    /* Where writes are alone in their partition, and partitions are judged separately, there are few orders. */
+    /* If writes are alone in their partition, and partitions are judged separately, there are few orders. */
     if (run->depth > 1 && run->connections * run->depth > FLIGHT_MAX && !easy)
         run->connections = run->depth < FLIGHT_MAX ? FLIGHT_MAX / run->depth : 1;
 }
@@ -58,7 +58,7 @@ static uint64_t choose_length(const aphi_campaign_state *c)
     return length < left ? length : left;
 }
 
-/* The trace of the n-th undecided run, from 1. */
+/* Names the trace of the n-th undecided run, from 1. */
 static void name_undecided(const aphi_campaign_state *c, unsigned n, char name[FILENAME_MAX])
 {
     snprintf(name, FILENAME_MAX, "%s/undecided-%u.jsonl", c->options->folder, n);

@@ -10,13 +10,13 @@
 #include <stdio.h>
 
 enum {
-    APHI_CONFIRM_RUNS = 10,     /* runs of a script that have a chance to reproduce a doubtful failure */
+    APHI_CONFIRM_RUNS = 10,     /* runs of a script to reproduce a doubtful failure */
     APHI_CONFIRM_PATIENCES = 8, /* the least time of a confirming run, even after the deadline, in patiences */
     APHI_UNDECIDED_MAX = 4,     /* runs */
 };
 #define APHI_TRACE_FILE "trace.jsonl"            /* in the folder: the trace of the run in the result */
 #define APHI_TRACE_FILE_NEXT "trace.again.jsonl" /* the trace of a run that may replace it */
-#define APHI_PATIENCE_SURE INT64_C(2000000000)   /* ns; before a silent subject is rejected, which may always be slow */
+#define APHI_PATIENCE_SURE INT64_C(2000000000)   /* ns; silence before a subject that may just be slow is rejected */
 
 typedef struct aphi_campaign_state {
     aphi_campaign result;
@@ -26,7 +26,7 @@ typedef struct aphi_campaign_state {
     FILE *log;                  /* of the steps of shrinking, or NULL */
     aphi_run_verdict wanted;    /* the verdict that a repeated script must have; PASS: any failure */
     aph_value values;           /* frequent values of fields, while shrinking */
-    bool ignores_stop;          /* signals no longer stop runs: the last ones are short, and their results are wanted */
+    bool ignores_stop;          /* signals no longer stop runs: the last runs are short, and their results are needed */
     unsigned repeats;           /* runs of the script that was repeated last */
     int64_t patience_ns;        /* raised after a silence that was not reproduced; 0: as in the options */
     char slow[512];             /* why the run with that silence ended */
@@ -42,7 +42,7 @@ void aphi_campaign_name_trace(aphi_campaign_state *c, const char *file);
 
 aphi_run_options aphi_campaign_run_options(const aphi_campaign_state *c);
 aphi_run_options aphi_campaign_script_options(const aphi_campaign_state *c, const aphi_script *script);
-/* A silence that has to be reproduced must be long, unless the options limit it. */
+/* Raises the patience: a silence that has to be reproduced must be long, unless the options limit it. */
 void aphi_campaign_raise_patience(const aphi_campaign_state *c, aphi_run_options *options, aphi_run_verdict wanted);
 /* Runs a fresh subject. Returns NULL if it does not start; the result then has the reason. */
 aphi_run *aphi_campaign_run(aphi_campaign_state *c, const aphi_run_options *options, bool traced);
@@ -51,7 +51,7 @@ void aphi_campaign_count_run(aphi_campaign_state *c, const aphi_run *run);
 void aphi_campaign_keep_run(aphi_campaign_state *c, aphi_run *run);
 /* Returns the verdict of the run, by checking its trace as a whole if the run could not decide. */
 aphi_run_verdict aphi_campaign_verdict_of_trace(aphi_campaign_state *c, const aphi_run *run);
-/* The same for the run in the result. Returns false if it passes. */
+/* Judges the run in the result in the same way. Returns false if it passes. */
 bool aphi_campaign_judge_again(aphi_campaign_state *c);
 /* Runs the script until it has the wanted verdict, at most this many times; the last run becomes the result. */
 bool aphi_campaign_repeat(aphi_campaign_state *c, const aphi_script *script, unsigned tries, bool counted);
@@ -72,9 +72,9 @@ void aphi_campaign_shrink(aphi_campaign_state *c);
 
 /* Repeats the script of a doubtful failure; if no run reproduces it, the verdict becomes UNKNOWN. */
 void aphi_campaign_settle_doubt(aphi_campaign_state *c);
-/* After a silence that was not reproduced: continues with more patience, once. */
+/* After a silence that was not reproduced, continues with more patience, once. */
 bool aphi_campaign_continue_after_silence(aphi_campaign_state *c);
-/* If no failure was found since, that silence is the result. */
+/* If no failure was found since then, makes that silence the result. */
 void aphi_campaign_recall_silence(aphi_campaign_state *c);
 
 int64_t aphi_campaign_deadline(const aphi_campaign_state *c);

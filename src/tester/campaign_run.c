@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * campaign_run.c - the single runs of a campaign. */
+ * campaign_run.c - single runs of a campaign. */
 #include "tester/campaign_internal.h"
 
 #include "base/clock.h"

@@ -40,7 +40,8 @@ static int run_candidate(aphi_campaign_state *c, const aphi_script *candidate)
     return taken;
 }
 
-/* A subject that is not reset may fail because of the state that another candidate left: this one has to fail twice. */
+/* A subject that is not reset may fail because of the state that another candidate left, so a candidate must fail
+ * twice. */
 static int try_candidate(void *context, const aphi_script *candidate)
 {
     aphi_campaign_state *c = context;
@@ -48,7 +49,7 @@ static int try_candidate(void *context, const aphi_script *candidate)
     return taken > 0 && !aphi_subject_is_ours(c->options->subject) ? run_candidate(c, candidate) : taken;
 }
 
-/* n: 0: the order of the responses; otherwise a random order. */
+/* If n is 0, uses the order of the responses; otherwise a random order. */
 static aphi_script reorder(void *context, unsigned n)
 {
     aphi_campaign_state *c = context;
@@ -168,7 +169,7 @@ void aphi_campaign_shrink(aphi_campaign_state *c)
     r->confirmed = small.confirmed;
     r->shrink_runs = small.runs;
     r->minimal = small.minimal;
-    bool may_fail = small.reproduced || (small.failed && !small.confirmed); /* the time may have been up before */
+    bool may_fail = small.reproduced || (small.failed && !small.confirmed); /* the time may have run out before */
     r->shrunk = (may_fail || aphi_campaign_is_stopped(c)) && confirm_shrunk(c, &small.script, &before);
     if (!r->shrunk) {
         restore_failure(c, &before);

@@ -2,8 +2,8 @@
  *
  * corpus.c - the folder of failing scripts.
  *
- * Idea:       The name of a file has the model and a hash of the script, so no index is needed. The time of the file is
- *             that of the latest failure: saving a script again moves it to the front.
+ * Idea:       A file name contains the model and a hash of the script, so no index is needed. The time of the file is
+ *             the time of the latest failure: saving a script again moves it to the front.
  * Cost:       Listing reads every entry of the folder once. */
 #include "tester/corpus.h"
 
@@ -20,7 +20,7 @@
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* The name of a model in a file name: other characters than letters and digits become '_'. */
+/* Converts the name of a model for a file name: characters other than letters and digits become '_'. */
 static void make_file_name(const char *model, char *name, size_t size)
 {
     size_t n = 0;

@@ -6,7 +6,7 @@
 
 #include "script/script.h"
 
-/* Writes the script as MODEL-HASH.script, with the hash of its content: equal scripts are stored once, and others are
+/* Writes the script as MODEL-HASH.script, with the hash of its content. Equal scripts are stored once, and others are
  * never overwritten. path receives the path. Returns false with a message on failure. */
 bool aphi_corpus_save(const char *folder, const aphi_script *s, char *path, size_t path_size, char *error,
                       size_t error_size);
@@ -16,7 +16,8 @@ typedef struct aphi_corpus {
     size_t count;
 } aphi_corpus;
 
-/* Lists the scripts of a model; none if there is no such folder. Returns false with a message on failure. */
+/* Lists the scripts of a model. The list is empty if there is no such folder. Returns false with a message on
+ * failure. */
 bool aphi_corpus_list(const char *folder, const char *model, aphi_corpus *kept, char *error, size_t error_size);
 void aphi_corpus_free(aphi_corpus *kept);
 

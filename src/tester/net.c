@@ -2,11 +2,12 @@
  *
  * net.c - connections to a subject.
  *
- * Idea:       A tester must see a reset as a reset, half a message as half a message, and bytes at the moment when it
- *             can act on them. Outboxes are written at the start of a round, so that the caller can write its trace to
- *             disk between posting a message and sending it.
- * Invariants: 1. a connection has a socket from the first round after a post until it ended or was hung up
- *             2. an inbox holds less than the codec's limit plus one read; all of them, less than INBOXES_MAX plus one
+ * Idea:       A tester must observe resets and partial messages as such, and read bytes only when it can act on them.
+ *             Outboxes are written at the start of a round, so that the caller can write its trace to disk between
+ *             posting a message and sending it.
+ * Invariants: 1. a connection has a socket from the first round after a post until it has ended or was hung up
+ *             2. an inbox holds less than the codec's limit plus one read; all inboxes hold less than INBOXES_MAX plus
+ *                one read
  *             3. a channel whose outbox is not empty is listed in `filled`; a listed one may have become empty
  *             4. a channel that is hung up before its outbox is empty is detached: only `filled` refers to it, and the
  *                next message posted on its connection opens another socket
@@ -34,7 +35,7 @@ enum {
     READ_SIZE = 65536,
     READS_IN_ROUND = 16,       /* of one connection, for fairness between connections */
     ACCEPTS_IN_ROUND = 64,
-    ACCEPTED_MAX = 1 << 18,   /* in one run: many times the number that its messages need */
+    ACCEPTED_MAX = 1 << 18,   /* in one run; many times the number that its messages need */
     CHUNK_PAUSE = 100000,     /* nanoseconds between two writes of a message that is sent in pieces */
     CHUNKS = 3,               /* pieces of a message; the remaining bytes follow in one write */
     EXCERPT = 256,            /* bytes of a malformed message that are reported */
@@ -209,7 +210,7 @@ static void report_end(aphi_net *n, channel *l, aphi_arrival_kind kind, const ch
         report_arrival(n, &(aphi_arrival){.kind = kind, .connection = l->connection, .why = why});
 }
 
-/* A failed connection is this machine's fault, or the subject's. */
+/* Decides whether a connection failed because of this machine or because of the subject. */
 static aphi_arrival_kind classify_refusal(int failure)
 {
     bool ours = aphi_port_is_exhausted(failure) || failure == EADDRNOTAVAIL || failure == EAGAIN || failure == EPERM ||
@@ -294,8 +295,8 @@ void aphi_net_close_connection(aphi_net *n, int64_t connection)
     *(connection < APH_ACCEPTED ? &n->channels[connection] : &n->accepted[connection - APH_ACCEPTED]) = NULL;
 }
 
-/* If the subject's accept queue is full, the kernel reports the socket as connected, but the subject's kernel
- * acknowledges none of its bytes except the handshake. */
+/* If the subject's accept queue is full, the kernel reports the socket as connected, but only the handshake is
+ * acknowledged. */
 bool aphi_net_is_connecting(const aphi_net *n, int64_t connection)
 {
     size_t i = (size_t)connection;
@@ -321,7 +322,7 @@ static ssize_t write_outbox(aphi_net *n, channel *l, size_t most)
     return written < 0 ? written : written + (ssize_t)sizeof bytes;
 }
 
-/* A reset or a broken pipe. Bytes that the subject sent before are still to be read, then the end is reported. */
+/* Handles a reset or a broken pipe. Bytes that the subject sent before are still read, then the end is reported. */
 static void abandon_outbox(aphi_net *n, channel *l)
 {
     l->write_was_reset = errno == ECONNRESET;
@@ -329,7 +330,7 @@ static void abandon_outbox(aphi_net *n, channel *l)
     aphi_event_loop_watch(&n->loop, &l->watch, EPOLLIN | EPOLLRDHUP);
 }
 
-/* The number of bytes in the next write. *in_pieces: a pause follows it. */
+/* Returns the number of bytes in the next write. *in_pieces: a pause follows the write. */
 static size_t next_write_size(const channel *l, bool *in_pieces)
 {
     size_t count = l->outbox.n - l->out_head;
@@ -359,7 +360,7 @@ static bool flush_outbox(aphi_net *n, channel *l, int64_t now)
         if (written < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             break;
         if (written < 0) {
-            if (errno == ECONNREFUSED) /* of an earlier datagram */
+            if (errno == ECONNREFUSED) /* caused by an earlier datagram */
                 report_end(n, l, APHI_ARRIVED_REFUSED, strerror(errno));
             else
                 abandon_outbox(n, l);
@@ -515,7 +516,7 @@ static void add_accepted(aphi_net *n, int fd)
     report_arrival(n, &(aphi_arrival){.kind = APHI_ARRIVED_CALL, .connection = l->connection});
 }
 
-/* Stops accepting. The listening socket is not watched any more: it would be ready forever. */
+/* Stops accepting. The listening socket is no longer watched, because it would always be ready. */
 static void stop_accepting(aphi_net *n, aphi_arrival_kind kind, const char *why)
 {
     aphi_event_loop_unwatch(&n->loop, &n->accepting);
@@ -555,7 +556,7 @@ void aphi_net_listen(aphi_net *n, int listener, unsigned port)
     snprintf(n->address_here, sizeof n->address_here, "127.0.0.1:%u", port);
     n->here = n->address_here;
     int fd;
-    while ((fd = aphi_port_accept(listener)) >= 0) /* of an earlier run */
+    while ((fd = aphi_port_accept(listener)) >= 0) /* left from an earlier run */
         close(fd);
     n->accepting = (aphi_watch){.fd = listener, .ready = accept_ready};
     aphi_event_loop_watch(&n->loop, &n->accepting, EPOLLIN);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * net.h - connections to a subject on one event loop: messages out, messages and ends in. */
+ * net.h - connections to a subject on one event loop: sending messages, and receiving messages and ends. */
 #ifndef APHI_TESTER_NET_H
 #define APHI_TESTER_NET_H
 
@@ -13,12 +13,12 @@ enum { APHI_NET_CALLS_MAX = 4096 }; /* open connections from the subject */
 typedef enum aphi_arrival_kind {
     APHI_ARRIVED_MESSAGE,
     APHI_ARRIVED_MALFORMED, /* message: the bytes as a string, cut to 256 */
-    APHI_ARRIVED_TOO_LARGE,    /* more bytes than are kept of a message, or of all incomplete messages; see why */
+    APHI_ARRIVED_TOO_LARGE, /* a message, or all incomplete messages together, are too long to keep; see why */
     APHI_ARRIVED_CALL,      /* the subject opened a connection to us */
     APHI_ARRIVED_END,       /* the subject closed the connection, between messages */
     APHI_ARRIVED_RESET,     /* the subject reset it */
     APHI_ARRIVED_REFUSED,   /* the subject refused it; see why */
-    APHI_ARRIVED_TOO_MANY,     /* too many connections from the subject; no more are accepted. why: the number */
+    APHI_ARRIVED_TOO_MANY,  /* too many connections from the subject; no more are accepted. why: the number */
     APHI_ARRIVED_UNABLE,    /* no descriptor, port or permission to connect; see why */
 } aphi_arrival_kind;
 
@@ -31,7 +31,7 @@ typedef struct aphi_arrival {
     const char *why; /* valid during the call */
 } aphi_arrival;
 
-/* Returns true if it ends a silence. A connection from the subject that opens or ends does not. */
+/* Returns true if the arrival ends a silence. The start or end of a connection from the subject does not. */
 bool aphi_arrival_ends_silence(const aphi_arrival *a);
 
 /* Callbacks of aphi_net_run_once, called in the order of reading. */
@@ -47,22 +47,22 @@ typedef struct aphi_net aphi_net;
 aphi_net *aphi_net_open(const aph_codec *codec, const struct sockaddr *address, socklen_t size, bool datagrams,
                         const aphi_net_callbacks *callbacks, char *error, size_t error_size);
 void aphi_net_close(aphi_net *n);
-/* Accepts connections on a socket of aphi_port_listen, which stays the caller's. They are numbered from APH_ACCEPTED;
- * bytes received on them are requests of the subject, bytes posted to them are responses. Connections that wait already
- * belong to an earlier run and are closed. port: the one that the subject calls, for the codec; 0: the socket's. */
+/* Accepts connections on a socket from aphi_port_listen, which the caller still owns. They are numbered from
+ * APH_ACCEPTED; bytes received on them are requests of the subject, bytes posted to them are responses. Connections
+ * that are already waiting belong to an earlier run and are closed. port: the port that the subject connects to, for
+ * the codec; 0: that of the socket. */
 void aphi_net_listen(aphi_net *n, int listener, unsigned port);
 
 /* Appends a message to the outbox of a connection, which the next round opens if necessary. chunk: bytes per write,
- * with a pause between writes; 0: all. Returns false if the codec cannot encode it. */
+ * with a pause between writes; 0: all. Returns false if the codec cannot encode the message. */
 bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t chunk);
-/* Returns true if all outboxes are empty. */
 bool aphi_net_idle(const aphi_net *n);
 /* Returns true if the connection is being opened and is not accepted yet. */
 bool aphi_net_is_connecting(const aphi_net *n, int64_t connection);
-/* Closes the connection once its outbox is written; arrivals are not reported any more. A post opens it again. */
+/* Closes the connection once its outbox is written; arrivals are no longer reported. A post opens it again. */
 void aphi_net_close_connection(aphi_net *n, int64_t connection);
 /* Writes outboxes, then waits up to wait_ns for arrivals and reports them. Returns the number of arrivals that end a
- * silence; -1 if a signal interrupted it. */
+ * silence; -1 if a signal interrupted the wait. */
 int aphi_net_run_once(aphi_net *n, int64_t wait_ns);
 bool aphi_net_received(const aphi_net *n); /* true if bytes arrived in the latest round */
 size_t aphi_net_connections(const aphi_net *n); /* the number of open ones */

@@ -2,9 +2,9 @@
  *
  * oracle_feed.c - observations on their way to the oracle; see oracle_feed.h.
  *
- * Idea:       a ring indexed by the number of the observation, so that an end finds its request without a search.
+ * Idea:       a ring indexed by the number of the observation, so that the request of an end is found without a search.
  * Invariants: the slots [head, tail) are filled; the observations before head were fed.
- * Cost:       constant for an observation, without the work of the oracle. */
+ * Cost:       constant for each observation, excluding the work of the oracle. */
 #include "tester/oracle_feed.h"
 
 #include "base/clock.h"
@@ -184,7 +184,7 @@ static aph_verdict feed_slot(aphi_oracle_feed *w, uint64_t number, const slot *s
     return w->verdict;
 }
 
-/* Restarts the time limit of the oracle; not each time, because this takes a few system calls. */
+/* Restarts the time limit of the oracle, but not every time, because this takes a few system calls. */
 static void restart_limit(aphi_oracle_feed *w, int64_t now)
 {
     if (now - w->armed_at <= ORACLE_MAX_NS / 10)

@@ -14,13 +14,13 @@ typedef struct aphi_oracle_feed aphi_oracle_feed;
 
 #define APHI_NO_REQUEST UINT64_MAX
 
-/* paired: the k-th response on a connection is that to its k-th request. Returns NULL with a message on failure. */
+/* paired: the k-th response on a connection belongs to its k-th request. Returns NULL with a message on failure. */
 aphi_oracle_feed *aphi_oracle_feed_open(const aph_model *model, const aph_oracle_options *options, bool paired,
                                         char *error, size_t error_size);
 void aphi_oracle_feed_close(aphi_oracle_feed *w);
 
 /* Returns false if the model does not know the request in its initial state; *why is then the reason, valid until the
- * next call. The oracle itself may never try a request without a response. */
+ * next call. The oracle itself may never try a request that gets no response. */
 bool aphi_oracle_feed_knows(aphi_oracle_feed *w, int64_t connection, aph_value message, int64_t now, const char **why);
 
 /* Each returns the number of the observation, from 0. request: the number of the request that ends, if known. */
@@ -32,14 +32,14 @@ uint64_t aphi_oracle_feed_lost(aphi_oracle_feed *w, int64_t connection, uint64_t
 bool aphi_oracle_feed_is_ready(const aphi_oracle_feed *w, int64_t now);
 /* Feeds the oracle the observations that are ready, at most `most`. Returns the verdict so far. */
 aph_verdict aphi_oracle_feed_advance(aphi_oracle_feed *w, int64_t now, uint64_t most);
-/* Feeds it all observations. */
+/* Feeds the oracle all observations. */
 aph_verdict aphi_oracle_feed_advance_all(aphi_oracle_feed *w, int64_t now);
-/* All observations were fed, and nothing more will arrive. Returns APH_FAIL if every explanation has a pending
- * response, although the observations themselves are explained. */
+/* Call it when all observations were fed and nothing more will arrive. Returns APH_FAIL if every explanation has a
+ * pending response, although the observations themselves are explained. */
 aph_verdict aphi_oracle_feed_quiet(aphi_oracle_feed *w, int64_t now);
-/* The number of observations that were not fed. */
+/* Returns the number of observations that were not fed yet. */
 size_t aphi_oracle_feed_waiting(const aphi_oracle_feed *w);
-/* The number of the observation that was fed last. */
+/* Returns the number of the observation that was fed last. */
 uint64_t aphi_oracle_feed_last(const aphi_oracle_feed *w);
 aphi_partitions *aphi_oracle_feed_partitions(aphi_oracle_feed *w);
 

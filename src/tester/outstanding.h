@@ -17,7 +17,7 @@ typedef struct aphi_outstanding_request {
 
 /* A connection and its outstanding requests, oldest first. */
 typedef struct aphi_peer {
-    int64_t name;      /* its number in the trace; a connection that is opened again gets a new one */
+    int64_t name;                 /* its number in the trace; a connection that is opened again gets a new one */
     bool is_named, was_open, was_answered;
     aphi_outstanding_request *queue;
     size_t head, count, capacity; /* a ring; capacity is a power of two */
@@ -60,11 +60,10 @@ bool aphi_outstanding_has(const aphi_outstanding *o, int64_t label);
 bool aphi_outstanding_is_late(const aphi_outstanding *o, int64_t before);
 
 void aphi_outstanding_push(aphi_outstanding *o, int64_t connection, const aphi_outstanding_request *request);
-/* Removes the oldest request of the connection; returns false if there is none. answered: because of a response. */
+/* Removes the oldest request of the connection; returns false if there is none. answered: it got a response. */
 bool aphi_outstanding_pop(aphi_outstanding *o, int64_t connection, bool answered, aphi_outstanding_request *request);
-/* Removes all requests. */
 void aphi_outstanding_clear(aphi_outstanding *o);
-/* The connection is closed. The next request on it opens a new one. */
+/* Marks the connection as closed. The next request on it opens a new one. */
 void aphi_outstanding_retire(aphi_outstanding *o, int64_t connection);
 
 #endif

@@ -17,7 +17,7 @@
 
 enum {
     LABELLED_MAX = 1024, /* messages that the holes of later ones can refer to */
-    PATIENCES_LATE = 4,  /* for a request while others are answered, in multiples of --patience */
+    PATIENCES_LATE = 4,  /* patience for a request while others get responses, in multiples of --patience */
 };
 static const int64_t HOLD_NS = 500000; /* held calls are answered after this silence */
 static const int64_t SHOW_EVERY_NS = 100000000;
@@ -72,7 +72,7 @@ static int64_t time_to_wait(const aphi_run_state *r)
         return 0;
     if (s->has_next && s->next.wait == APHI_WAIT_PAUSE) {
         int64_t left = s->next.waits_for * 1000 - (r->now - s->acted_at);
-        /* Once the pause is over, the action waits for something else. */
+        /* If the pause is over, the action waits for something else. */
         return left <= 0 || left > APHI_TICK_NS ? APHI_TICK_NS : left;
     }
     if (s->has_next && s->next.wait == APHI_WAIT_QUIET)

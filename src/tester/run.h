@@ -17,12 +17,12 @@
     X(PASS, "pass") \
     X(FAIL, "fail")           /* the model cannot explain the observations */ \
     X(UNKNOWN, "unknown")     /* a limit was reached first */ \
-    X(STARVED, "starved")     /* the subject is silent, but has to respond */ \
-    X(DEAD, "dead")           /* it refused or dropped a connection, or exited */ \
-    X(MALFORMED, "malformed") /* it sent bytes that are not a message */ \
+    X(STARVED, "starved")     /* the subject is silent although a response is due */ \
+    X(DEAD, "dead")           /* the subject refused or dropped a connection, or exited */ \
+    X(MALFORMED, "malformed") /* the subject sent bytes that are not a valid message */ \
     X(VACUOUS, "vacuous")     /* required branches were not reached */ \
-    X(STOPPED, "stopped")     /* by a signal to the tester */ \
-    X(TROUBLE, "trouble")     /* an error of the model or of the tester: see why and fault */
+    X(STOPPED, "stopped")     /* a signal stopped the tester */ \
+    X(TROUBLE, "trouble")     /* an error in the model or in the tester; see why and fault */
 
 typedef enum aphi_run_verdict {
 #define X(name, text) APHI_RUN_##name,
@@ -33,14 +33,13 @@ typedef enum aphi_run_verdict {
 const char *aphi_run_verdict_name(aphi_run_verdict o);
 /* Returns true for fail, starved, dead and malformed. */
 bool aphi_run_verdict_blames_subject(aphi_run_verdict verdict);
-/* The same for the name of a verdict, a string; false for any other value. */
+/* Like the above, for the name of a verdict as a string; false for any other value. */
 bool aphi_run_verdict_name_blames_subject(aph_value name);
 
-/* The progress of a run. */
 typedef struct aphi_run_facts {
     uint64_t requests, answers;
     int64_t ns;
-    uint64_t explanations;      /* that the search holds */
+    uint64_t explanations;      /* explanations that the search holds */
     size_t branches, branches_reached;
 } aphi_run_facts;
 
@@ -52,7 +51,7 @@ typedef struct aphi_run_options {
     uint64_t seed;
     size_t connections, depth;   /* limits of connections, and of requests in flight on each */
     bool apart;                  /* no connection has requests of several partitions in flight: judging is faster */
-    uint64_t messages;           /* sent and received, before the run ends; 0: no limit */
+    uint64_t messages;           /* messages sent and received before the run ends; 0: no limit */
     int64_t until_ns;            /* by the clock: a deadline for sending, and for a script; 0: none */
     int64_t patience_ns;         /* the longest silence while a request is outstanding; 0: APHI_PATIENCE */
     int listen_fd;               /* listening socket for connections of the subject; 0: none */
@@ -72,21 +71,21 @@ typedef struct aphi_run {
     aph_fault fault;             /* with TROUBLE: the error of the model, if any */
     char why[512];
     aphi_run_facts facts;
-    bool script_whole;           /* else there were too many actions to store them all */
+    bool script_whole;           /* all actions are stored; false if there were too many */
     uint64_t events_before;      /* events that are no longer stored */
     int64_t rejected_event;      /* with FAIL: index in the events of the rejected observation; -1: not stored */
     bool unreached;              /* with DEAD: no connection was ever accepted */
-    bool doubtful;               /* with STARVED and DEAD: chance, unless it is reproduced */
+    bool doubtful;               /* with STARVED and DEAD: may be chance unless reproduced */
     int64_t silence_ns;          /* the longest that ended while a request was outstanding */
-    bool too_hard;               /* with UNKNOWN: for the oracle; an easier run may pass */
+    bool too_hard;               /* with UNKNOWN: the run was too hard for the oracle; an easier one may pass */
     bool undecided;              /* with UNKNOWN: a check of the whole trace may decide */
     aph_value kinds;             /* by kind of request: [sent, answered] */
     aph_value branches;          /* by name, how often they were taken; APH_NIL if there are none */
 } aphi_run;
 
-/* Runs to the end. The values of the result are kept alive until aphi_run_free. */
+/* Performs the run. The values of the result are kept alive until aphi_run_free. */
 aphi_run *aphi_run_execute(const aphi_run_options *options);
-/* The performed actions, all of them if script_whole; and the latest events, oldest first. */
+/* Return the performed actions (all of them if script_whole), and the latest events, oldest first. */
 const aphi_script *aphi_run_script(const aphi_run *r);
 const aphi_run_event *aphi_run_events(const aphi_run *r, size_t *n);
 void aphi_run_free(aphi_run *r);

@@ -21,7 +21,7 @@ enum {
 
 /* Fixed for the run by the model and the environment. */
 typedef struct aphi_run_mode {
-    bool paired;      /* the k-th response on a connection is that to its k-th request */
+    bool paired;      /* the k-th response on a connection belongs to its k-th request */
     bool lossy;       /* datagrams */
     bool immediate;   /* one request at a time */
     size_t buffer;    /* messages that a connection can hold in each direction; 0: unlimited */
@@ -52,7 +52,7 @@ typedef struct aphi_sending {
 
 /* run_receive.c */
 typedef struct aphi_receiving {
-    uint64_t broken_off;        /* connections, before their first response, with several outstanding requests */
+    uint64_t broken_off;        /* connections that ended before their first response, with several requests */
     uint64_t dropped;           /* requests outstanding on connections that the subject was allowed to close */
 } aphi_receiving;
 
@@ -68,12 +68,12 @@ typedef struct aphi_calls {
     int64_t current;            /* number of the latest call in the trace, if each call is a connection there */
     aphi_held_call held[APHI_HELD_CALLS_MAX];
     size_t held_count;
-    aphi_choice choice;         /* of the calls that are held, and of their order */
+    aphi_choice choice;         /* chooses the calls that are held, and their order */
 } aphi_calls;
 
 /* run_judge.c */
 typedef struct aphi_judging {
-    aphi_oracle_feed *feed;       /* NULL: nothing is judged */
+    aphi_oracle_feed *feed;     /* NULL: nothing is judged */
     int64_t judged_at;
     uint64_t drained;           /* number of events when a lossy network was last judged idle */
     int64_t count_due;          /* time of the next count of: */
@@ -126,13 +126,10 @@ void aphi_run_note(aphi_run_state *r, aphi_run_event_kind kind, int64_t connecti
 
 bool aphi_run_open_generator(aphi_run_state *r);
 void aphi_run_close_generator(aphi_run_state *r);
-/* Performs every action that is due. */
 void aphi_run_send(aphi_run_state *r);
-/* Returns true if there are no more actions. */
 bool aphi_run_has_sent_all(const aphi_run_state *r);
-/* Drops the actions that were not performed. */
 void aphi_run_stop_sending(aphi_run_state *r);
-/* The connections are idle: requests may be sent again. */
+/* Call it when the connections are idle, so that requests may be sent again. */
 void aphi_run_send_after_idle(aphi_run_state *r);
 
 /* ---- run_receive.c ----------------------------------------------------------------------------------------------- */
@@ -146,7 +143,7 @@ void aphi_run_close_connection(aphi_run_state *r, int64_t connection);
 /* ---- run_upstream.c ---------------------------------------------------------------------------------------------- */
 
 void aphi_run_open_calls(aphi_run_state *r);
-/* The number of a connection that the subject opened, in the trace. */
+/* Returns the number in the trace of a connection that the subject opened. */
 int64_t aphi_run_call_name(const aphi_run_state *r, int64_t connection);
 /* Begins the next call, even if its bytes are not a message. */
 void aphi_run_begin_call(aphi_run_state *r);
@@ -159,26 +156,27 @@ bool aphi_run_open_oracle(aphi_run_state *r, const char *environment);
 void aphi_run_close_oracle(aphi_run_state *r);
 /* Feeds the oracle the observations that are ready, if this is due, or a few of them if nothing arrives. */
 void aphi_run_judge_some(aphi_run_state *r, bool nothing_arrives);
-/* Feeds it all observations. */
+/* Feeds the oracle all observations. */
 void aphi_run_judge_all(aphi_run_state *r);
-/* The same for a lossy network that is idle: the messages in flight are lost. Returns false if there was no event since
- * the last call. */
+/* Judges an idle lossy network: the messages in flight are lost. Returns false if there was no event since the last
+ * call. */
 bool aphi_run_judge_drained(aphi_run_state *r);
-/* Nothing more will arrive. Returns false if every explanation has a pending response; may end the run. */
+/* Judges the run when nothing more will arrive. Returns false if every explanation has a pending response. May end the
+ * run. */
 bool aphi_run_judge_complete(aphi_run_state *r);
 /* Counts branches and explanations, if this is due. */
 void aphi_run_count_coverage(aphi_run_state *r);
-/* The model's state in some explanation: objects of several partitions are merged. */
+/* Returns the model's state in some explanation. The objects of several partitions are merged. */
 aph_value aphi_run_explained_state(const aphi_run_state *r, size_t *partitions);
 
 /* ---- run_stop.c -------------------------------------------------------------------------------------------------- */
 
-/* Ends the run, unless it has ended; with a fault for an error in the model. */
+/* Ends the run, unless it has already ended. fault: set for an error in the model. */
 void aphi_run_end_with(aphi_run_state *r, aphi_run_verdict outcome, aph_fault fault, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 #define aphi_run_end(r, outcome, ...) aphi_run_end_with(r, outcome, APH_FAULT_NONE, __VA_ARGS__)
 #define aphi_run_end_fault(r, fault, ...) aphi_run_end_with(r, APHI_RUN_TROUBLE, fault, __VA_ARGS__)
-/* A verdict cannot be checked without its trace: this end replaces any other. */
+/* Ends the run, and replaces any other end, because a verdict cannot be checked without its trace. */
 void aphi_run_end_untraced(aphi_run_state *r, const char *why);
 /* Ends the run with the exit of the subject's process, if it has exited, otherwise with `why`. */
 void aphi_run_end_dead(aphi_run_state *r, const char *why, bool doubtful, bool unreached);

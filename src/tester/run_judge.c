@@ -2,9 +2,9 @@
  *
  * run_judge.c - live judging of a run: feeding the oracle, its verdict, and the coverage of the model.
  *
- * Idea:       while nothing arrives, a few observations are judged at a time. Otherwise all that wait are judged now
- *             and then: in batches they take half the time, because the data of the search stay in the processor's
- *             caches. A run of a script is judged at once, because only its verdict is wanted. */
+ * Idea:       while nothing arrives, a few observations are judged at a time. Otherwise all waiting observations are
+ *             judged from time to time: in batches they take half the time, because the data of the search stay in the
+ *             processor's caches. A script is judged at once, because only its verdict is needed. */
 #include "tester/run_internal.h"
 
 enum {
@@ -20,7 +20,8 @@ bool aphi_run_open_oracle(aphi_run_state *r, const char *environment)
     char error[300];
     if (o->no_check)
         return true;
-    /* Where a connection has requests of several partitions in flight, its order ties them together. */
+    /* If a connection has requests of several partitions in flight, their order makes the partitions depend on each
+     * other. */
     aph_oracle_options options = {.environment = environment, .memory = o->memory,
                                   .whole = o->script || (o->depth > 1 && !o->apart)};
     bool paired = r->mode.paired && r->model->rpc;

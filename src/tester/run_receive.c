@@ -52,9 +52,8 @@ void aphi_run_close_connection(aphi_run_state *r, int64_t connection)
 }
 
 /* Returns true if the model allows this end of the connection. A request may have crossed the close. If several have,
- * the unread ones make the system reset the connection, and earlier responses can be lost with it. This happens with
- * servers that close after each response without waiting for it to be read; a server that does nothing else is
- * rejected. */
+ * the unread ones cause the system to reset the connection, and earlier responses can be lost. This happens with
+ * servers that close after each response without waiting until it is read. A server that always does so is rejected. */
 static bool may_close(aphi_run_state *r, const aphi_arrival *a, const aphi_peer *p)
 {
     if (r->model->closes != APH_CLOSES_SETTLED || a->kind == APHI_ARRIVED_REFUSED)
@@ -74,7 +73,7 @@ static void end_by_connection(aphi_run_state *r, const aphi_arrival *a, bool out
              !refused && outstanding     ? "; a response was outstanding"
              : refused && never_answered ? "; check the address"
                                          : "");
-    /* A close that crosses a request appears as a reset, or where closing is allowed as an end without a response. */
+    /* A close that crosses a request appears as a reset or, if closing is allowed, as an end without a response. */
     bool doubtful = a->kind == APHI_ARRIVED_RESET ||
                     (r->model->closes == APH_CLOSES_SETTLED && a->kind == APHI_ARRIVED_END);
     aphi_run_end_dead(r, why, doubtful, refused && never_answered && !r->mode.lossy);

@@ -4,11 +4,11 @@
  *
  * Idea:       actions come from a script or from a generator. Both kinds are logged as a script, so that every run can
  *             be repeated.
- * Deferred:   where some requests must be alone in their partition of the state, an action of a busy phase that has to
- *             wait, for a response or for another request of its partition, is deferred, and later actions are
- *             performed: otherwise few requests would be in flight. Or it is moved to the connection of the request
- *             that it conflicts with. Conflicting actions keep their order. A deferred action gets a new label when it
- *             is performed, because labels increase in a script. */
+ * Deferred:   if some requests must be alone in their partition of the state, few requests would be in flight. So in a
+ *             busy phase, an action that has to wait for a response or for another request of its partition is
+ *             deferred, and later actions are performed first. Or it is moved to the connection of the request that it
+ *             conflicts with. Conflicting actions keep their order. A deferred action gets a new label when it is
+ *             performed, because labels increase in a script. */
 #include "tester/run_internal.h"
 
 #include <stdlib.h>
@@ -141,7 +141,7 @@ static bool has_room(aphi_run_state *r, const aphi_action *a)
     if ((mode->immediate && r->outstanding.count) || (flight && r->sending.since_idle >= flight))
         return false;
     size_t in_flight = aphi_outstanding_peer(&r->outstanding, a->connection)->count;
-    /* The buffers of the system are larger: sending more would prove nothing. */
+    /* The buffers of the system are larger, so sending more would prove nothing. */
     if (mode->buffer && in_flight >= mode->buffer)
         return false;
     /* If the subject closes connections so often that many pipelined requests are lost, none are pipelined. */
@@ -198,7 +198,7 @@ static bool next_action(aphi_run_state *r)
 
 /* ---- performing -------------------------------------------------------------------------------------------------- */
 
-/* A script must send requests that the model knows: otherwise the verdict would not concern the subject. */
+/* A script must send only requests that the model knows; otherwise the verdict would not be about the subject. */
 static bool is_known_request(aphi_run_state *r, const aphi_action *a, int64_t name, aph_value message)
 {
     const char *why;
@@ -298,8 +298,8 @@ static bool may_be_deferred(aphi_run_state *r)
            !aphi_generator_is_calm(s->generator);
 }
 
-/* On the connection that carries its partition the action conflicts with no request; and where partitions are kept
- * apart, that connection carries no other. */
+/* Moves the action to the connection that carries its partition. There it conflicts with no request, and if partitions
+ * are kept apart, the connection carries no other partition. */
 static void move_to_its_partition(aphi_run_state *r, aphi_deferred_action *a)
 {
     const aphi_generator *g = r->sending.generator;
@@ -311,7 +311,7 @@ static void move_to_its_partition(aphi_run_state *r, aphi_deferred_action *a)
         *a = moved;
 }
 
-/* Returns false if the next action has to wait, and all later ones with it. */
+/* Returns false if the next action, and thus all later ones, must wait. */
 static bool perform_or_defer(aphi_run_state *r)
 {
     aphi_sending *s = &r->sending;
@@ -329,7 +329,7 @@ static bool perform_or_defer(aphi_run_state *r)
         perform_action(r, &a.action);
         return true;
     }
-    if (a.action.wait != APHI_WAIT_ANSWER) /* its pause is over, and must not be measured from later actions */
+    if (a.action.wait != APHI_WAIT_ANSWER) /* its pause is over, and must not be restarted by later actions */
         a.action.wait = APHI_WAIT_NOTHING;
     s->deferred[s->deferred_count++] = a;
     return true;

@@ -2,8 +2,9 @@
  *
  * run_stop.c - the end of a run: completion, exit of the subject, or its silence.
  *
- * Silence:    while the subject does not accept a connection, the kernel retries after one second and after three, so
- *             a subject that is slow to accept gets four seconds. Silence is doubtful: see campaign_confirm.c. */
+ * Silence:    if the subject does not accept a connection, the kernel retries after one second and after three, so a
+ *             subject that is slow to accept gets four seconds. Silence may be due to chance; see
+ *             campaign_confirm.c. */
 #include "tester/run_internal.h"
 
 #include "base/clock.h"
@@ -39,7 +40,7 @@ bool aphi_run_is_stopped(const aphi_run_state *r) { return r->options->stop && *
 
 /* ---- the subject's process --------------------------------------------------------------------------------------- */
 
-/* soon: its connections ended, which may be seen shortly before the exit. */
+/* soon: its connections have ended, which may be observed shortly before the exit. */
 static bool has_exited(aphi_run_state *r, bool soon, char *how, size_t size)
 {
     int64_t until = aphi_clock_ns() + (soon ? r->silence.patience_ns / PATIENCE_PARTS_EXITING : 0);
@@ -111,7 +112,7 @@ static void end_starved(aphi_run_state *r)
         APHI_JUDGE_AND_END(r, APHI_RUN_STARVED, SILENT "%s", more);
 }
 
-/* All actions are performed, and nothing more is to come. */
+/* Ends a run whose actions are all performed and in which nothing more is expected. */
 static void end_complete(aphi_run_state *r)
 {
     aphi_run_judge_all(r);
@@ -123,7 +124,8 @@ static void end_complete(aphi_run_state *r)
     aphi_run_end(r, APHI_RUN_PASS, "the model explains all observations");
 }
 
-/* The subject has to send, or at least to read, and has done neither for longer than the patience. */
+/* Returns true if the subject should have sent or at least read bytes, but has done neither for longer than the
+ * patience. */
 static bool is_starved(const aphi_run_state *r)
 {
     int64_t connection = 0;
@@ -135,7 +137,7 @@ static bool is_starved(const aphi_run_state *r)
     return !connecting || r->silence.silent_ns >= PATIENCE_CONNECTING_NS;
 }
 
-/* A duplicated response would arrive now. Where outstanding requests are unknown, only the patience is a criterion. */
+/* Waits long enough for duplicated responses. If outstanding requests are unknown, only the patience is a criterion. */
 static bool is_complete(const aphi_run_state *r)
 {
     return aphi_run_has_sent_all(r) && aphi_net_idle(r->net) &&
@@ -146,8 +148,8 @@ static bool is_complete(const aphi_run_state *r)
 void aphi_run_check_silence(aphi_run_state *r)
 {
     char how[160];
-    /* Where responses do not belong to one request each, it is unknown which requests are outstanding; after a silence,
-     * none is. */
+    /* If responses do not belong to one request each, it is unknown which requests are outstanding; after a silence,
+     * none are. */
     if (!r->mode.paired && aphi_silence_is_idle(&r->silence, r->now)) {
         aphi_outstanding_clear(&r->outstanding);
         if (!r->mode.lossy || aphi_run_judge_drained(r))

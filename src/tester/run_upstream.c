@@ -2,8 +2,8 @@
  *
  * run_upstream.c - calls: requests on connections that the subject opens, where the tester is the server.
  *
- * Idea:       the model computes the response. Some calls are held, so that the subject has several outstanding ones
- *             and does not get the responses in the order of its calls. */
+ * Idea:       the model computes the response. Some calls are held back, so that the subject has several outstanding
+ *             calls and gets responses out of order. */
 #include "tester/run_internal.h"
 
 #include <string.h>

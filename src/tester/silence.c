@@ -17,7 +17,7 @@ void aphi_silence_restart(aphi_silence *s) { s->silent_ns = s->no_message_ns = 0
 
 void aphi_silence_count(aphi_silence *s, int64_t now, int64_t passed_ns, bool arrived, bool bytes, bool outstanding)
 {
-    bool accepted = arrived && !bytes; /* or dropped: both begin a new silence */
+    bool accepted = arrived && !bytes; /* or dropped; both begin a new silence */
     if (arrived && outstanding && s->silent_ns > s->longest_ns)
         s->longest_ns = s->silent_ns;
     s->silent_ns = arrived || bytes ? 0 : s->silent_ns + passed_ns;
@@ -30,7 +30,8 @@ void aphi_silence_count(aphi_silence *s, int64_t now, int64_t passed_ns, bool ar
     s->idle_since = !is_long ? 0 : s->idle_since ? s->idle_since : now;
 }
 
-/* A lossy network gets the patience: a response that is declared lost too early would be blamed on the subject. */
+/* For a lossy network, this is the patience: the subject would be blamed for a response that is declared lost too
+ * early. */
 int64_t aphi_silence_idle_after(const aphi_silence *s)
 {
     return s->paired ? APHI_IDLE_NS : s->lossy ? s->patience_ns : IDLE_UNPAIRED_NS;

@@ -26,21 +26,23 @@ typedef struct aphi_silence {
     int64_t longest_ns;         /* the longest silence that ended while a request was outstanding */
 } aphi_silence;
 
-/* A complete message arrived on a connection that the tester opened. */
+/* Call it when a complete message has arrived on a connection that the tester opened. */
 void aphi_silence_got_message(aphi_silence *s);
-/* A request was sent; its response is still to come. */
+/* Call it when a request was sent. */
 void aphi_silence_restart(aphi_silence *s);
-/* The end of a turn that took this time. arrived: messages, connections accepted or dropped; bytes: any were read. */
+/* Ends a turn that took this time. arrived: a message arrived, or a connection was accepted or dropped; bytes: any were
+ * read. */
 void aphi_silence_count(aphi_silence *s, int64_t now, int64_t passed_ns, bool arrived, bool bytes, bool outstanding);
 
-/* The silence after which nothing more is expected to arrive; and whether it has lasted that long. */
+/* Return the silence after which nothing more is expected to arrive, and whether it has lasted that long. */
 int64_t aphi_silence_idle_after(const aphi_silence *s);
 bool aphi_silence_is_idle(const aphi_silence *s, int64_t now);
 bool aphi_silence_is_past_patience(const aphi_silence *s, int64_t now);
-/* The subject is not silent, but has sent no complete message for longer than the patience; or for many times that. */
+/* Return true if the subject is not silent but has sent no complete message for the patience, or for many times
+ * that. */
 bool aphi_silence_lacks_message(const aphi_silence *s);
 bool aphi_silence_is_trickling(const aphi_silence *s);
-/* Describes that. called: the subject sent messages on connections that it opened. Returns text. */
+/* Describes the missing message. called: the subject sent messages on connections that it opened. Returns text. */
 const char *aphi_silence_describe(const aphi_silence *s, bool called, char *text, size_t size);
 
 #endif

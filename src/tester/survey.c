@@ -2,13 +2,13 @@
  *
  * survey.c - the choices and the violations of one server, found by repeated tests.
  *
- * Idea:       test with nothing waived. A failure is shrunk, and its trace is checked again with each waiver of the
- *             model. A waiver that explains it is allowed from then on, and the next test goes past it. The survey ends
- *             with a test that passes, or with a violation that no waiver explains.
+ * Idea:       the first test allows no waivers. A failure is shrunk, and its trace is checked again with each waiver of
+ *             the model. A waiver that explains the failure is allowed from then on, so the next test can find others.
+ *             The survey ends with a test that passes, or with a violation that no waiver explains.
  * Needed:     several waivers may explain one small trace. At the end, a waiver is revoked if the others explain all
  *             traces, and the server is tested once more. Each remaining waiver is needed: one of the traces fails
  *             without it.
- * Choices:    counted afterwards, in the explanation of one trace: they do not slow down the tests. */
+ * Choices:    they are counted afterwards, in the explanation of one trace, so they do not slow down the tests. */
 #include "tester/survey.h"
 
 #include "tester/campaign.h"
@@ -111,8 +111,8 @@ static bool test_once(survey *q, uint64_t seed, bool is_short)
     return true;
 }
 
-/* A violation of a long run may stay large; short runs with other seeds and few connections may find it, too. And a run
- * that could not be checked may be followed by one that can. */
+/* A violation from a long run may stay large, and short runs with other seeds and few connections may find it too. If a
+ * run could not be checked, another one may be. */
 static bool needs_retry(aph_value found)
 {
     return is_violation(found) ? aphi_survey_number(found, "requests") > SMALL : !is_verdict(found, "pass");
@@ -208,8 +208,8 @@ static bool needs_waiver(const survey *q, aph_value finding, size_t waiver)
            !is_explained(q, finding, q->model.waived & ~(UINT64_C(1) << waiver));
 }
 
-/* The waiver that the finding needs, or NULL. The one that was allowed for it comes first: a large finding may also
- * need those of earlier ones. */
+/* Returns the waiver that the finding needs, or NULL. The waiver that was allowed for it is tried first, because a
+ * large finding may also need earlier waivers. */
 static const aph_waiver *waiver_of(const survey *q, aph_value finding, size_t waived_for)
 {
     if (!is_verdict(finding, "fail"))
@@ -232,8 +232,8 @@ static bool is_among(aph_value names, aph_value name)
     return false;
 }
 
-/* The clauses of the first allowed response that all allowed responses share: the others only tell the responses apart.
- * If they share none, those of the first. */
+/* Returns the clauses that all allowed responses share; other clauses only distinguish the responses. If there are
+ * none, returns the clauses of the first response. */
 static aph_value clauses_of(aph_value finding)
 {
     aph_value allowed = aph_field(aph_field(finding, "evidence"), "allowed"), common = aph_array(0, NULL);
@@ -255,7 +255,6 @@ static aph_value clauses_of_waiver(const aph_waiver *w)
     return close ? APH_ARRAY_OF(aph_bytes(open + 1, (size_t)(close - open - 1))) : aph_array(0, NULL);
 }
 
-/* Keeps the fields that a page shows. */
 static aph_value shown_fields(aph_value finding, const aph_waiver *w)
 {
     static const char *const kept[] = {"verdict", "why", "reject_ns", "shrink_ns", "requests", "reproduced",
@@ -267,7 +266,7 @@ static aph_value shown_fields(aph_value finding, const aph_waiver *w)
     return w ? aph_put(aph_put(slim, "waiver", aph_str(w->name)), "summary", aph_str(w->summary)) : slim;
 }
 
-/* Of several findings with the same waiver, the smallest is kept. */
+/* Of several findings with the same waiver, keeps the smallest. */
 static aph_value findings_of(const survey *q)
 {
     aph_value all = aph_array(0, NULL);
@@ -298,7 +297,6 @@ static bool is_waiver(const aph_model *m, aph_value alternative)
     return false;
 }
 
-/* Adds the count of a way. */
 static aph_value with_way(aph_value ways, aph_value way)
 {
     for (size_t i = 0; i < aph_count(ways); i++) {
@@ -322,7 +320,7 @@ static aph_value with_ways(aph_value choices, aph_value place)
     return aph_set(choices, name, aph_put(known ? known : place, "ways", sums));
 }
 
-/* Counts the values of an unknown; one with few values is listed: the status of a refusal, for example. */
+/* Counts the values of an unknown. An unknown with few values, such as the status of a refusal, is listed. */
 static aph_value with_values(aph_value unknowns, aph_value named)
 {
     aph_value name = aph_field(named, "choice"), v = aph_field(named, "value");
@@ -356,7 +354,7 @@ static bool is_alternative(aph_value choices, aph_value name)
     return false;
 }
 
-/* From the explanation of a trace, partition by partition. */
+/* Collects the choices in the explanation of a trace, partition by partition. */
 static aph_value choices_in(const aph_model *m, aph_value parts)
 {
     aph_value choices = aph_object(), unknowns = aph_object(), all = aph_array(0, NULL), name, one;
@@ -482,7 +480,7 @@ bool aphi_survey_run(const aphi_survey_options *options, aph_value *result)
     if (go_on && !(is_verdict(q.last, "pass") && find_choices(&q, q.last)))
         go_on = sample_choices(&q);
     if (go_on) {
-        /* Checking may reclaim unmarked values: before any value is made of the findings. */
+        /* Checking may reclaim unmarked values, so it comes before any value is made from the findings. */
         for (size_t i = 0; i < aph_count(q.findings); i++)
             q.needs[i] = waiver_of(&q, aph_at(q.findings, i), q.waived_for[i]);
         *result = result_of(&q);

@@ -6,7 +6,6 @@
 
 #include <antiphon/model.h>
 
-/* One test that the survey needs. */
 typedef struct aphi_survey_test {
     const aph_model *model;  /* with the waivers allowed so far */
     const char *folder;      /* for traces and scripts */
@@ -32,7 +31,7 @@ typedef struct aphi_survey_options {
 /* Surveys the server. *result is an object: verdict, why, passed, messages, runs, ns, waived, findings, never, and
  * choices with observations if a trace was explained. The caller marks it. Returns false if a test ended the survey. */
 bool aphi_survey_run(const aphi_survey_options *options, aph_value *result);
-/* A field of a result: a string, cut to size and returned, or ""; a number, or 0. */
+/* Return a field of a result: a string, truncated to size, or ""; a number, or 0. */
 const char *aphi_survey_text(aph_value result, const char *name, char *text, size_t size);
 int64_t aphi_survey_number(aph_value result, const char *name);
 

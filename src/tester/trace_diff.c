@@ -2,9 +2,9 @@
  *
  * trace_diff.c - the first difference between two runs; see trace_diff.h.
  *
- * Idea:       messages are compared by label, in the order of the earlier run. A server may make up tags, or send the
- *             time: a value that first occurs in a response may have another name in each run, if the names correspond
- *             one to one. Only strings, and integers as large as times, are names. */
+ * Idea:       messages are compared by label, in the order of the earlier run. A server may generate tags or send the
+ *             time, so a value that first occurs in a response may have another name in each run, if the names
+ *             correspond one to one. Only strings, and integers as large as times, are names. */
 #include "tester/trace_diff.h"
 
 #include <stdio.h>

@@ -51,7 +51,6 @@ aphi_byte_source_status aphi_byte_source_line(aphi_byte_source *s, char **line_e
 /* Moves `at` past the line of aphi_byte_source_line. */
 void aphi_byte_source_line_done(aphi_byte_source *s, const char *line_end);
 
-/* The position and the error of a parser. */
 typedef struct aphi_cursor {
     const char *at, *end;
     bool whole;             /* no bytes follow `end`, so running out of bytes is an error */

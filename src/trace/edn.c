@@ -86,7 +86,6 @@ static bool skip_blank(aphi_cursor *c, int depth)
 
 /* ---- atoms ------------------------------------------------------------------------------------------------------- */
 
-/* Reads the bytes up to a delimiter. */
 static bool read_token(aphi_cursor *c, aphi_slice *s)
 {
     const char *from = c->at;

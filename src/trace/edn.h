@@ -22,7 +22,6 @@ typedef struct aphi_edn {
 void aphi_edn_deinit(aphi_edn *e);
 /* Moves over blanks, commas, comments and discarded forms. */
 bool aphi_edn_blank(aphi_cursor *c);
-/* Moves past one form. */
 bool aphi_edn_skip(aphi_cursor *c);
 /* Moves past one map, which may be tagged, and sets slices[i] to the text of the member whose key is the keyword or
  * string names[i]; slices of absent members are unchanged. */

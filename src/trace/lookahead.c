@@ -144,7 +144,6 @@ static void record_request_value(aphi_lookahead *a, origin *o, uint64_t hash, ui
     o->touched = number + 1;
 }
 
-/* Records that a response has this value. */
 static void record_response_value(aphi_lookahead *a, origin *o, const aphi_observation *answer)
 {
     if (o->touched <= a->head)

@@ -32,7 +32,6 @@ typedef struct aphi_open_requests {
 void aphi_open_requests_deinit(aphi_open_requests *l);
 /* Returns the queue of a process, which is created if needed. Valid until the next call. */
 aphi_open_queue *aphi_open_requests_at(aphi_open_requests *l, int64_t process);
-/* Marks values, for a root. */
 void aphi_open_requests_mark(const aphi_open_requests *l);
 void aphi_open_queue_push(aphi_open_queue *queue, uint64_t number);
 uint64_t aphi_open_queue_pop(aphi_open_queue *queue); /* the oldest; there must be one */

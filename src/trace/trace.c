@@ -205,7 +205,6 @@ static int recognize_format(aphi_trace *t)
     return 1;
 }
 
-/* Skips a byte order mark. */
 static int skip_byte_order_mark(aphi_trace *t)
 {
     while (t->source.end - t->source.at < 3 && !t->source.whole)

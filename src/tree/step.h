@@ -35,12 +35,10 @@ typedef struct aphi_answers { /* for a replay */
     aph_event event;   /* the last event: with APHI_LEFT, the first without an answer */
 } aphi_answers;
 
-/* Runs one step with the given answers. */
 aphi_ending aphi_step_replay(const aph_model *model, aph_value *state, aphi_answers *replay);
 
 /* Performs an event defined elsewhere: returns the answer, or abandons the step. */
 aph_value aphi_step_perform(aph *m, aph_event *event);
-/* Abandons the step with APHI_MISCALLED. */
 _Noreturn void aphi_step_miscalled(aph *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -29,7 +29,6 @@ enum {
     SLACK = 4 << 20,       /* bytes: collecting more often costs more than better caching saves */
 };
 
-/* Consecutive nodes of one size. */
 typedef struct chunk {
     struct chunk *next;
     size_t class;
@@ -201,7 +200,6 @@ static inline bool same_bytes(const void *a, const void *b, size_t n)
     return true;
 }
 
-/* The content of a node. */
 typedef struct content {
     uint64_t hash;
     aphi_shape shape;

@@ -30,7 +30,7 @@ struct aph_node {
         uint64_t hash;
         struct aph_node *next; /* the next free node */
     };
-    uint64_t symbols;      /* Bloom mask of the contained symbols: bit number % 64 */
+    uint64_t symbols;          /* Bloom mask of the contained symbols: bit number % 64 */
     uint32_t count;
     uint8_t shape, detail, mark;
     union aphi_slot {
@@ -62,7 +62,6 @@ static inline uint64_t aphi_symbols(aph_value v)
     return aphi_is_node(v) ? v->symbols : 0;
 }
 
-/* The number of values in a node's slots. */
 static inline size_t aphi_slots_of(aph_value v)
 {
     switch ((aphi_shape)v->shape) {
@@ -83,7 +82,6 @@ extern _Thread_local void (*aphi_heap_watch)(void);
 /* Returns true if a collection is due: when the heap has doubled since the last one, so that the cost is amortized. */
 bool aphi_heap_is_full(void);
 
-/* The interned node with this content. */
 aph_value aphi_node_intern(aphi_shape shape, uint8_t detail, uint32_t count, size_t slots, const union aphi_slot *slot);
 aph_value aphi_intern_str(const char *bytes, size_t n);
 

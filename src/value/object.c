@@ -123,7 +123,6 @@ static aph_value treap_get(aph_value t, aph_value key, bool *found)
     return APH_NIL;
 }
 
-/* Inserts an absent key. */
 static aph_value treap_insert(aph_value t, aph_value key, aph_value item)
 {
     if (!t || outranks(key, t->slot[KEY].v)) {
@@ -137,7 +136,6 @@ static aph_value treap_insert(aph_value t, aph_value key, aph_value item)
     return branch(k, i, smaller, treap_insert(larger, key, item));
 }
 
-/* Replaces the item of a present key. */
 static aph_value treap_replace(aph_value t, aph_value key, aph_value item)
 {
     aph_value k = t->slot[KEY].v, i = t->slot[ITEM].v, smaller = t->slot[SMALLER].v, larger = t->slot[LARGER].v;
