@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The commands of this project. Meson builds (meson.build); anything longer than a line is a script in tools/.
+# The commands of this project. Meson builds it (meson.build); a command longer than one line is a script in tools/.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -20,7 +20,7 @@ build/setup-%.stamp: tools/setup
 	@tools/setup $*
 	@mkdir -p build && touch $@
 
-# With a release build, the demonstration uses it. Without one, it compiles only the program and two servers, without
+# The demonstration uses the release build if there is one. Otherwise it compiles only the program and two servers, without
 # link-time optimization.
 demo: build/setup-build.stamp
 	@if [ -e build/antiphon ]; then \
@@ -32,45 +32,45 @@ demo: build/setup-build.stamp
 	    ANTIPHON=build/demo/antiphon ANTIPHON_SUBJECTS=build/demo/subjects bash examples/demo.sh; \
 	fi
 
-# All tests: with gcc, under sanitizers, with clang. The last line counts them.
+# Runs all tests: with gcc, with sanitizers, and with clang. The last line has the counts.
 test: build/setup-test.stamp
 	@tools/test
 
 bench: build/setup-bench.stamp all
 	@tools/bench
 
-# The numbers of the built-in programs of antiphon reach; table-one-full visits all of dme-4.
+# Computes the numbers of sequences of the built-in programs; table-one-full visits all sequences of dme-4.
 table-one: all
 	@tools/table-one
 
 table-one-full: all
 	@tools/table-one --full
 
-# Each mutant of the swap server must be rejected, every time.
+# Tests each mutant of the swap server repeatedly; every test must reject its mutant.
 mutants: all
 	@tools/mutants
 
-# The same for the web server and for faults injected before real web servers.
+# Tests the mutants of the web server, and real web servers behind a fault proxy.
 mutants-http: build/setup-http.stamp all
 	@tools/mutants-http
 
-# Mutants of a message-passing program, tested thread by thread: each must be killed or be listed as equivalent.
+# Tests mutants of a message-passing program, thread by thread; each must be killed or listed as equivalent.
 mutants-threads: all
 	@tools/mutants-threads
 
-# The violations and choices of each web server: pages in build/survey.
+# Writes pages with the violations and choices of each web server to build/survey.
 survey: build/setup-http.stamp all
 	@tools/survey
 
-# 10,000 random runs of programs on the threads library, each replayed; all orders of 2,000 random programs.
+# Records and replays 10,000 random runs of programs on the threads library; explores all orders of 2,000 random programs.
 replays: all
 	@tools/replays
 
-# Long campaigns against correct and wrong servers: ten minutes and more.
+# Runs long campaigns against correct and wrong servers, for at least ten minutes.
 soak: build/setup-http.stamp all
 	@tools/soak
 
-# FUZZ_SECONDS for each target.
+# Runs each fuzz target for FUZZ_SECONDS.
 fuzz: build/setup-fuzz.stamp
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz
 

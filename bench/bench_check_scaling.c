@@ -3,9 +3,9 @@
  * bench_check_scaling.c - time of `antiphon check` by the number of operations, clients, and operations in flight.
  *
  * Makes valid histories with a server that applies requests at random times between call and return, writes them as
- * traces, and checks them with the program ($ANTIPHON, else build/antiphon). Prints for each, per operation, the time
- * of checking, the total time, and the configurations visited; and the peak memory. Arguments as in measure_one
- * select one history. */
+ * traces, and checks them with the program ($ANTIPHON, else build/antiphon). Prints for each history the time of
+ * checking, the total time and the number of configurations visited, all per operation, and the peak memory. The
+ * arguments of measure_one select a single history. */
 #include "base/random_choice.h"
 #include "base/memory.h"
 
@@ -31,13 +31,13 @@ typedef struct world {
     FILE *out;
     aphi_choice choice;
     int keys;
-    int value[KEYS_MAX];   /* register, kv: the last write; -1: none. etag-kv: the version, which is the tag */
+    int value[KEYS_MAX];   /* register, kv: last written value, or -1; etag-kv: the version, used as the tag */
     int next;              /* the next unique value */
-    unsigned lost;         /* requests in a thousand that never return */
+    unsigned lost;         /* requests per thousand that are never answered */
     int *queue;
     size_t head, tail, capacity;
     client clients[CLIENTS_MAX];
-    client ghosts[GHOSTS_MAX]; /* given up by their clients, still in transit to the server */
+    client ghosts[GHOSTS_MAX]; /* lost requests that are still in transit to the server */
     size_t ghost_count;
     long names[CLIENTS_MAX];
     long next_name;
@@ -68,7 +68,7 @@ static void call(world *w, int i)
             fprintf(w->out, "\"f\":\"get\",\"key\":\"%d\"}}\n", c->key);
         break;
     case QUEUE:
-        /* More dequeues than enqueues, so that the queue stays short: its content keeps every order open. */
+        /* More dequeues than enqueues keep the queue short: every order of the queued items is possible. */
         c->f = aphi_choice_chance(&w->choice, 3, 5);
         c->value = w->next++;
         if (c->f == 0)
@@ -142,7 +142,7 @@ static void give(world *w, int i)
     fputs("}\n", w->out);
 }
 
-/* A request without a response; its client continues under another name. */
+/* Writes a request that gets no response; its client continues under another name. */
 static void lose(world *w, int i)
 {
     fprintf(w->out, "{\"conn\":%ld,\"lost\":true}\n", w->names[i]);
@@ -152,7 +152,7 @@ static void lose(world *w, int i)
     w->clients[i].at = IDLE;
 }
 
-/* Sometimes a request that was given up arrives, or is dropped. */
+/* Occasionally lets a lost request arrive, or drops one. */
 static void haunt(world *w)
 {
     if (!w->ghost_count || !aphi_choice_chance(&w->choice, 1, 16))
@@ -163,7 +163,7 @@ static void haunt(world *w)
     w->ghosts[i] = w->ghosts[--w->ghost_count];
 }
 
-/* `busy` of the clients have a request in flight most of the time. */
+/* Keeps about `busy` clients at a time with a request in flight. */
 static void generate(world *w, long operations, int clients, int busy)
 {
     long called = 0, open = 0;
@@ -240,7 +240,7 @@ static void measure(kind k, long operations, int clients, int busy, int keys, un
     free(w);
 }
 
-/* One line of the table: MODEL REQUESTS CLIENTS INFLIGHT KEYS LOST, as in its columns. */
+/* Prints one line of the table. The arguments are its columns MODEL REQUESTS CLIENTS INFLIGHT KEYS LOST. */
 static int measure_one(char **arg)
 {
     for (kind k = REGISTER; k <= ETAG; k++)

@@ -2,9 +2,9 @@
  *
  * bench_fault_proxy.c - the cost of the fault proxy: requests per second, directly and through it.
  *
- * The server and the clients, a thread for each connection, only send and count bytes, so that the proxy dominates. It
- * runs in a separate process, once for bytes (the kind nothing) and once for messages (a status that does not occur).
- * Medians of five alternating runs. */
+ * The server and the clients, with a thread for each connection, only send and count bytes, so that the proxy
+ * dominates. The proxy runs in a separate process, once forwarding bytes (the fault kind `nothing`) and once parsing
+ * messages (a fault for a status that does not occur). Results are medians of five alternating runs. */
 #include "base/clock.h"
 #include "fault/fault_proxy.h"
 
@@ -51,7 +51,7 @@ static void *serve(void *context)
 {
     int fd = (int)(intptr_t)context;
     static _Thread_local char buffer[1 << 16];
-    size_t left = 0; /* missing bytes of a partial request */
+    size_t left = 0; /* bytes missing from a partial request */
     for (ssize_t n; (n = recv(fd, buffer, sizeof buffer, 0)) > 0;)
         for (left += (size_t)n; left >= sizeof request - 1; left -= sizeof request - 1)
             send_all(fd, answer_text, answer_size);
@@ -98,7 +98,7 @@ static pid_t start_injector(const char *kind, const struct sockaddr_in *target, 
     pid_t pid = fork();
     if (pid == 0)
         _exit(aphi_fault_proxy_run(r, error, sizeof error) ? 0 : 1);
-    aphi_fault_proxy_close(r); /* the child has it */
+    aphi_fault_proxy_close(r); /* the child process has its own copy */
     return pid;
 }
 

@@ -5,10 +5,10 @@
  *   bench_histories [FOLDER [RUNS]]    FOLDER holds EXPECTED, REFERENCE_MS, etcd/ and kv/; else $ANTIPHON_HISTORIES,
  *                                      else ../shared/data/histories
  *
- * For each history: the verdict, whether it is the expected one, the median and minimal time of checking, the
- * configurations visited, the memory of values and oracles, and the ratio of the median to the reference, the time of
- * another checker on another machine (compare only ratios measured on one machine). Each run starts with a cold oracle.
- * kv histories are checked per key, and as one state. */
+ * Prints for each history the verdict, whether it is the expected one, the median and minimal time of checking, the
+ * configurations visited, the memory for values and oracles, and the ratio of the median to the reference time. The
+ * reference is another checker on another machine, so compare only ratios measured on the same machine. Each run
+ * starts with a new oracle. kv histories are checked both per key and as one state. */
 #include "base/clock.h"
 #include "base/memory.h"
 #include "models/models.h"
@@ -106,7 +106,7 @@ static measure measured(const aph_model *model, const history *h, bool whole, si
     return m;
 }
 
-/* The second word of the line of FOLDER/list that begins with name. */
+/* Returns the second word of the line in FOLDER/list that begins with `name`. */
 static bool listed(const char *folder, const char *list, const char *name, char *word, size_t size)
 {
     char path[4096], line[4096], first[2048], second[256];

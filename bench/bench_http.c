@@ -2,9 +2,9 @@
  *
  * bench_http.c - HTTP messages decoded and encoded per second.
  *
- * The most frequent messages of a test: a conditional PUT, a GET, and their responses, with a length and in chunks.
- * Each is decoded at once and byte by byte, and encoded. Contents differ between messages, since interned values are
- * made faster. */
+ * Measures the most frequent messages of a test: a conditional PUT, a GET, and their responses, with a length and in
+ * chunks. Each is decoded at once and byte by byte, and encoded. Each message has different content, since creating
+ * a value that is already interned is faster. */
 #include "base/clock.h"
 #include "codec/codec_internal.h"
 #include "models/http/http-message.h"
@@ -17,7 +17,7 @@ static const int64_t measure_ns = 300000000;
 typedef struct kind {
     const char *name;
     aph_side side;
-    const char *format; /* with one number of six digits in it */
+    const char *format; /* a printf format with one number of six digits */
 } kind;
 
 #define HEAD "HTTP/1.1 200 OK\r\nDate: Tue, 14 Nov 2023 22:13:21 GMT\r\nServer: Apache/2.4.57 (Debian)\r\n" \
@@ -47,7 +47,7 @@ static void decode(const aph_wire *from, size_t chunk, aph_value *message)
     *message = w.message;
 }
 
-/* Messages per second, decoded `chunk` bytes at a time; 0: encoded. */
+/* Returns messages per second, decoded `chunk` bytes at a time, or encoded if `chunk` is 0. */
 static double measure(const kind *k, size_t chunk)
 {
     char text[1024];
@@ -56,7 +56,7 @@ static double measure(const kind *k, size_t chunk)
     uint64_t count = 0;
     for (; spent < measure_ns; count += DIFFERENT) {
         aph_value messages[DIFFERENT];
-        aph_collect(); /* as the tester does occasionally; not measured */
+        aph_collect(); /* the tester does this occasionally; not measured */
         int64_t began = aphi_clock_ns();
         for (size_t i = 0; i < DIFFERENT; i++) {
             aph_wire w = {.side = k->side, .bytes = (const unsigned char *)text};

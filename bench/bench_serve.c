@@ -3,7 +3,7 @@
  * bench_serve.c - responses per second of `antiphon serve`.
  *
  * For each built-in model, a client writes prepared requests and counts responses, over 1, 10, 100 and 1,000
- * connections, each with a pipeline of requests. There are no delays, so that the server dominates. */
+ * connections, each with pipelined requests. The server adds no delays, so that its own speed is measured. */
 #include "load_client.h"
 #include "base/clock.h"
 #include "base/memory.h"
@@ -20,15 +20,15 @@ enum { DEPTH = 32, MADE = 4096 };
 static const int64_t measure_ns = 1000000000;
 
 typedef struct connection {
-    size_t at;          /* in the bytes of requests */
+    size_t at;          /* position in the bytes of requests */
     unsigned in_flight;
-    size_t partial;     /* bytes of a partial response of fixed size */
+    size_t partial;     /* received bytes of an incomplete response of fixed size */
 } connection;
 
 typedef struct load {
     const aph_model *model;
     aphi_buffer requests;
-    size_t *ends;       /* of blocks of DEPTH requests; the first is 0 */
+    size_t *ends;       /* end positions of blocks of DEPTH requests; the first is 0 */
     size_t blocks;
     struct pollfd *polls;
     connection *connections;
@@ -63,7 +63,7 @@ static size_t answers_in(load *l, connection *c, const char *bytes, size_t n)
     return found;
 }
 
-/* A connection without requests in flight sends the next block. */
+/* Sends the next block if the connection has no requests in flight. */
 static void turn(load *l, unsigned i)
 {
     connection *c = &l->connections[i];
@@ -101,7 +101,7 @@ static void connect_all(load *l, const served *s)
     }
 }
 
-/* Responses per second. */
+/* Returns responses per second. */
 static double measure(const aph_model *model, unsigned connections)
 {
     served s = served_start((const char *const[]){model->name, "--delay", "0", "--seed", "1", NULL});

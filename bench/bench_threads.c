@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench_threads.c - the cost of a message of the threads library without control, compared with a plain queue.
+ * bench_threads.c - the cost of a message in the threads library without control, compared with a plain queue.
  *
  * One thread sends, another receives, with a bounded number of messages in transit. The plain queue is a ring with a
- * mutex and two condition variables, with messages of a number and two words. Both alternate many times, and the best
- * time of each counts, to reduce the influence of other load. Then the same for request and reply. */
+ * mutex and two condition variables; its messages have a number and two words. Both measurements alternate many times,
+ * and the best time of each counts, to reduce the influence of other load. Requests with replies are measured, too. */
 #include "base/clock.h"
 
 #include <antiphon/threads.h>

@@ -4,13 +4,13 @@
 # http.sh - messages per second of `antiphon test http` against each installed web server, with the oracle
 # and without (--no-check), over 50 connections with up to HTTP_PIPELINE (8) requests in flight on each.
 #
-# Medians of HTTP_RUNS (5) alternating runs of HTTP_MESSAGES (100,000) messages, each with a fresh server and its
-# known violations waived; incomplete runs are reported. The last column is the speed with the oracle relative to that
-# without: the median over pairs of consecutive runs, since the speed of a machine varies. The files of the servers
-# are in memory if possible; TMPDIR names another folder. lighttpd is measured without its stat cache, whose fault
-# would end its runs at once.
+# Prints medians of HTTP_RUNS (5) alternating runs of HTTP_MESSAGES (100,000) messages, each with a fresh server and its
+# known violations waived; incomplete runs are reported. The last column is the speed with the oracle relative to the
+# speed without it: the median over pairs of consecutive runs, since the speed of a machine varies. The files of the
+# servers are in memory if possible; TMPDIR names another folder. lighttpd is measured without its stat cache, because
+# a bug in the cache would end its runs at once.
 #
-# usage: bench/http.sh [SERVER]...    only these: apache, nginx, lighttpd-uncached, web
+# usage: bench/http.sh [SERVER]...    SERVER: apache, nginx, lighttpd-uncached or web; default: all
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 antiphon=${ANTIPHON:-$root/build/antiphon}

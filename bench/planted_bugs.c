@@ -5,8 +5,8 @@
  *     {"f": "open"}                    {"tag": T}, a string that the server chooses
  *     {"f": "use", "tag": T, "n": N}   "ok"
  *
- * Mutant k - 1 answers "boom" when one of its tags was used with n = 1, 2, ... k - 1, in that order, with any requests
- * in between: k requests, each of which needs the tag of that run. */
+ * Mutant k - 1 answers "boom" once one of its tags was used with n = 1, 2, ... k - 1, in that order, with any requests
+ * in between. Exposing it needs k requests, all but the first with the tag that the server chose in that run. */
 #include <antiphon/antiphon.h>
 
 static bool is(aph_value request, const char *f)
@@ -26,7 +26,7 @@ static void step(aph *m, aph_value *state)
         aph_unknown_request(m, "it knows \"f\": \"open\" and \"use\"");
 }
 
-/* The state maps each tag to the last n in the order. */
+/* The state maps each tag to the last n that was used in order. */
 static void wrong_step(aph *m, aph_value *state, int64_t k)
 {
     aph_request q = aph_recv(m);

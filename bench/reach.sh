@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# reach.sh - sequences of dme-4 per second of antiphon reach: with one thread, two threads, and two processes.
+# reach.sh - sequences per second of antiphon reach on dme-4, with one thread, two threads, and two processes.
 set -euo pipefail
 : "${ANTIPHON:?names the program}"
 

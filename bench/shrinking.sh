@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# shrinking.sh - size and time of shrinking: bugs that need k requests in a known order, with a tag that the server chooses
-#                (the mutants of planted_bugs.c), in runs of a few hundred requests; SHRINKING_RUNS (20) campaigns for each k.
+# shrinking.sh - the size of shrunk scripts and the time of shrinking, for bugs that need k requests in a known order with a tag
+#                that the server chooses (the mutants of planted_bugs.c); SHRINKING_RUNS (20) campaigns for each k.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 antiphon=${ANTIPHON:-$root/build/antiphon}
