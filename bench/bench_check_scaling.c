@@ -163,7 +163,7 @@ static void haunt(world *w)
     w->ghosts[i] = w->ghosts[--w->ghost_count];
 }
 
-/* Keeps about `busy` clients at a time with a request in flight. */
+/* Generates a history in which about `busy` clients have a request in flight most of the time. */
 static void generate(world *w, long operations, int clients, int busy)
 {
     long called = 0, open = 0;
