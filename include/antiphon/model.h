@@ -159,8 +159,7 @@ typedef struct aph_model {
     const char *(*kind)(aph_value request);
     aph_words *words;                /* NULL: JSON */
     /* Returns true if the specification allows requests from other connections to take effect in the middle of this
-     * one. The tester then never lets requests to the same part on other connections overlap with it. NULL: there are
-     * none. */
+     * one. The tester then never lets requests to the same part on other connections overlap with it. NULL: never. */
     bool (*alone)(aph_value request);
     /* Names of branches and alternatives that a campaign must reach, and of kinds of requests that must get a response;
      * otherwise the verdict is `vacuous`. The last is NULL. If the list is NULL, each kind that can be generated is

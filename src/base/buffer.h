@@ -46,7 +46,7 @@ void aphi_utf8_add(aphi_buffer *out, uint32_t point);
 /* The value of a hexadecimal digit; -1 if it is not one. */
 int aphi_hex_digit(char c);
 
-/* FNV-1a, the same in every version. */
+/* Returns the FNV-1a hash, which never changes between versions. */
 uint64_t aphi_hash_bytes(const void *bytes, size_t n);
 
 /* Writes i in decimal, without a NUL. Returns the number of characters. Keys and trace lines contain many integers, and

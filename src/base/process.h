@@ -29,7 +29,7 @@ typedef struct aphi_process {
     bool own_group;
     bool leader_ended;     /* the started process itself has ended */
     bool stopped;          /* stopped by a signal such as SIGSTOP */
-    bool failed;           /* status is that of the first process that failed */
+    bool failed;           /* `status` belongs to the first process that failed */
     int status;            /* of the latest process that ended, as waitpid stores it */
 } aphi_process;
 
@@ -50,7 +50,7 @@ void aphi_process_status_text(int status, char *text, size_t size);
 /* Runs a child to its end. Appends its stdout to out, unless out is NULL. Returns its exit status, or -1: with errno if
  * it could not be started, or with errno 0 if it was killed. */
 int aphi_process_run(const aphi_process_options *options, aphi_buffer *out);
-/* The path of this program; "" if it is not known. Returns path. */
+/* Stores the path of this program, or "" if it is not known, and returns path. */
 char *aphi_process_self(char path[PATH_MAX]);
 /* fork, for a child that does not exec. stdio is flushed before. */
 pid_t aphi_process_fork(void);

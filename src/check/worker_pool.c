@@ -175,7 +175,7 @@ static bool start_worker(const pool *p, worker *workers, size_t started)
     return true;
 }
 
-/* Reads from all workers until each has closed its pipe. Returns false if the checks are to end early. */
+/* Reads from all workers until each has closed its pipe. Returns false if the receiver ends the checks early. */
 static bool read_workers(const pool *p, worker *workers, size_t count)
 {
     for (;;) {

@@ -36,7 +36,7 @@ __attribute__((format(printf, 3, 4))) static aph_decoded malformed(aph_wire *w, 
     return APH_MALFORMED;
 }
 
-/* Aborts if the codec of a model is wrong: no verdict would be reliable. */
+/* Aborts if the codec of a model breaks a promise, because no verdict would be reliable. */
 static void require(bool promise, const aph_codec *codec, const char *problem)
 {
     if (promise)

@@ -2,10 +2,10 @@
  *
  * env.h - the environment between tester and server: the order in which messages may arrive.
  *
- *   sync no delay: a request is taken, and a response is observed, at the moment when it is sent tcp each connection
- *   preserves order, different connections do not, and delays are unbounded tcp:N the same with bounded buffers: a
- *   connection holds up to N messages in each direction; further sends wait udp messages may be lost, duplicated and
- *   reordered, even on one connection
+ *   sync   no delay: requests are taken, and responses observed, at the moment when they are sent
+ *   tcp    each connection preserves order, different connections do not, and delays are unbounded
+ *   tcp:N  like tcp, but with bounded buffers: a connection holds up to N messages each way; further sends wait
+ *   udp    messages may be lost, duplicated and reordered, even on one connection
  */
 #ifndef APHI_ENV_ENV_H
 #define APHI_ENV_ENV_H

@@ -22,7 +22,7 @@ typedef struct aphi_knowledge {
 } aphi_knowledge;
 
 /* Opens the model's generator, or one made from its shape. Returns NULL with a message if the model has neither, or its
- * shape is wrong. depth: the largest number of requests in flight on a connection. */
+ * shape is invalid. depth: the largest number of requests in flight on a connection. */
 aphi_generator *aphi_generator_open(const aph_model *model, uint64_t seed, size_t connections, size_t depth,
                                     char *error, size_t error_size);
 void aphi_generator_close(aphi_generator *g);

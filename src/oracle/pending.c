@@ -3,7 +3,7 @@
  * pending.c - the pending requests, updated as the search moves over the observations, forward and back.
  *
  * Invariants: 1. `pending` is sorted by expected end where it is known, then oldest first
- *             2. moving back and forward again restores it exactly: frames store places in it */
+ *             2. moving back and forward again restores it exactly, because frames store places in it */
 #include "oracle/pending.h"
 
 /* This must be a total order because of invariant 2. */

@@ -9,7 +9,7 @@
 /* An explanation is a value:
  *   {"initial": the state before the first step, "order": [numbers of the requests in the order in which they were
  *   taken], "choices": [values of the internal and free choices, in the order of the model], "opened": {connection that
- *   the server opened: number in the model}, and for people "lines": [the order as lines], "named": [{"choice": name,
+ *   the server opened: number in the model}, and for readers "lines": [the order as lines], "named": [{"choice": name,
  *   "value": v, "clause": c}], "ways": [{"ways": [[alternative of a free choice, number of times taken]], "clause":
  *   c}]}
  * Runs the model on the explanation, without symbols. Returns true if the model sends each response of the history

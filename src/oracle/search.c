@@ -24,7 +24,7 @@
  *                being tried
  * Cost:       one lookup in the memo and one in the machine for a response that fits at once. Exponential in the number
  *             of pending requests in the worst case; the limits stop it.
- * Read next:  transition.c, memo.c, oracle.c; ../../tests/property for the tests against other deciders. */
+ * Read next:  transition.c, memo.c, oracle.c; ../../tests/property for the tests against other decision procedures. */
 #include "oracle/pending.h"
 
 #include "base/memory.h"

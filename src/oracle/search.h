@@ -98,18 +98,18 @@ typedef struct aphi_root {
 /* A response that an explanation allows in place of the unexplained one. */
 typedef struct aphi_allowed {
     aph_value answer;      /* may contain symbols */
-    aph_value state;       /* of the model after it */
+    aph_value state;       /* of the model after the response */
     aph_value store;       /* constraints on the symbols in both */
     aphi_taken *order;     /* the requests taken since the start of the window */
     size_t order_count;
-    size_t root;           /* index of the root that they start from */
+    size_t root;           /* index of the root from which these requests start */
 } aphi_allowed;
 
 enum { APHI_ALLOWED_MAX = 8 };
 
 typedef struct aphi_request_queue {
     int64_t connection;
-    uint32_t first, last;  /* of its pending requests, linked by `next` */
+    uint32_t first, last;  /* its pending requests, linked by `next` */
     bool used;
 } aphi_request_queue;
 
@@ -152,8 +152,8 @@ struct aph_oracle {
     aphi_observed_event *events;
     size_t event_count, event_capacity;
     uint64_t event_base;   /* number of trimmed observations */
-    size_t window_max;     /* trim when it is longer */
-    size_t idle_trim_at;   /* trim when it has this length and no request is pending */
+    size_t window_max;     /* trim when the window is longer */
+    size_t idle_trim_at;   /* trim when the window has this length and no request is pending */
     bool dropped;          /* explanations were dropped untried, so a failure is not certain */
     size_t base_count;     /* number of requests in ops that were pending at the start of the window */
 

@@ -27,7 +27,7 @@ typedef struct aphi_action {
     int64_t label;      /* odd, increasing */
     int64_t connection; /* opened by its first action, and by the first after a close */
     aph_value send;     /* a J-expression, not null; APH_NIL: close the connection */
-    uint32_t chunk;     /* bytes in one write, 0: all */
+    uint32_t chunk;     /* bytes per write; 0: all at once */
     aphi_wait wait;
     int64_t waits_for;  /* the label, or microseconds */
 } aphi_action;

@@ -21,7 +21,7 @@ typedef struct aphi_shrink_options {
     aphi_script (*reorder)(void *context, unsigned n);
     unsigned tries;    /* passing runs that reject a candidate; 0: derived from the failure rate */
     unsigned confirm;  /* runs of the result that measure its failure rate; 0: 10 */
-    int64_t budget_ns; /* in all, with confirmation; 0: 30 s */
+    int64_t budget_ns; /* in total, including confirmation; 0: 30 s */
     /* Called for each step, such as "removed 128 of 500 actions". May be NULL. */
     void (*step)(void *context, const char *what, const aphi_script *best);
     void *context;     /* of run, reorder and step */
@@ -34,7 +34,7 @@ typedef struct aphi_shrunk {
     aphi_script script;             /* the caller frees it */
     bool failed;                    /* the script failed in some run */
     unsigned reproduced, confirmed; /* failing runs and all runs of the final result; 0: no time was left */
-    uint64_t runs;                  /* in all */
+    uint64_t runs;                  /* total number of runs */
     bool minimal;                   /* no single step leads to a smaller script that fails as reliably */
     int64_t ns;
 } aphi_shrunk;

@@ -11,8 +11,8 @@
 #include "solve/z3.h"
 
 /* Adds a condition. On APHI_SAT, *out is the new store, and the symbols that it determines (x = 3, x = y + 1) are added
- * to *b: they do not occur in *out any more, and the caller must substitute them in its own values. If b is not empty,
- * its values are substituted here; they must already have been substituted in store and condition. On APHI_UNSAT and
+ * to *b: they no longer occur in *out, and the caller must substitute them in its own values. If b is not empty, its
+ * values are substituted here; they must already have been substituted in store and condition. On APHI_UNSAT and
  * APHI_UNDECIDED (Z3 exceeded solver_ms) nothing is changed. */
 aphi_sat aphi_store_assume(aph_value store, aph_value condition, int64_t solver_ms, aph_value *out, aphi_bindings *b);
 

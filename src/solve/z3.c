@@ -37,7 +37,7 @@ typedef struct bridge {
     bool failed;            /* Z3 reported an error in this query */
     uint64_t questions;
     aphi_intern asked;      /* canonical queries */
-    answer *answers;        /* of these */
+    answer *answers; /* results of these queries */
     size_t answer_capacity;
 } bridge;
 
@@ -117,7 +117,7 @@ typedef struct session {
     Z3_ast_vector alive, required;
     bool nonlinear;         /* a symbolic factor of a product, or divisor */
     aphi_intern written;    /* the symbols and terms that are already translated */
-    Z3_ast *asts;           /* of these */
+    Z3_ast *asts; /* their translations */
     size_t ast_capacity;
     aphi_symset *symbols;   /* symbol i is called i */
     aph_value *strings;     /* known string i is the integer i */

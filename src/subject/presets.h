@@ -7,7 +7,7 @@
 #include "base/buffer.h"
 #include "subject/subject.h"
 
-enum { APHI_PRESET_FILES = 5, APHI_PRESET_CONNECTIONS = 250 /* if their number is not known */ };
+enum { APHI_PRESET_FILES = 5, APHI_PRESET_CONNECTIONS = 250 /* connections, if their number is not known */ };
 
 /* The command and the files of a preset. The options of the subject point into it. Initially all zero. */
 typedef struct aphi_preset_made {

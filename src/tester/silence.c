@@ -7,7 +7,7 @@
 
 static const int64_t IDLE_UNPAIRED_NS = 20000000; /* as APHI_IDLE_NS, if it is unknown which requests are outstanding */
 enum {
-    PATIENCES_TRICKLING = 25, /* without a complete message, while bytes arrive */
+    PATIENCES_TRICKLING = 25, /* patiences without a complete message, while bytes arrive */
     LOADED_PATIENCE = 4,      /* silence counts in full after this multiple of the time, even on a loaded machine; */
     LOADED_IDLE = 16,         /* the same for the short time after which the connections are idle */
 };
