@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# bad_http_servers.sh - web servers that confuse, flood or exhaust the tester: each gets the right verdict with the violated
-# clause, with bounded memory, and leaves a complete trace.
+# bad_http_servers.sh - web servers that confuse, flood or exhaust the tester: each gets the right verdict with
+# the violated clause; memory stays bounded, and the trace is complete.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -37,7 +37,7 @@ END_OF_PROGRAM
     esac
 }
 
-# against CODE MODE TEXT [OPTION]...: the verdict on a server of that mode (tests/support/bad_http_server.py), and its text.
+# against CODE MODE TEXT [OPTION]...: tests a server in that mode (tests/support/bad_http_server.py); expects CODE and TEXT.
 against() {
     local expected=$1 mode=$2 text=$3 took peak
     shift 3
@@ -50,8 +50,8 @@ against() {
     if [ $code -ne "$expected" ]; then fail "exit code $code, not $expected"; fi
     if [ $code -eq 4 ]; then err "$text"; else out "$text"; fi
     read -r took peak <"$dir/measured"
-    if [ "$took" -gt $hang_s ]; then fail "it took $took s"; fi
-    if [ "$peak" -gt "$kilobytes" ]; then fail "it used $peak KB"; fi
+    if [ "$took" -gt $hang_s ]; then fail "the test took $took s"; fi
+    if [ "$peak" -gt "$kilobytes" ]; then fail "the test used $peak KB"; fi
     trace_is_complete "$(find "$folder" -name '*.trace' -o -name trace.jsonl | head -1)"
 }
 

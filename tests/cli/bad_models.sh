@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# bad_models.sh - invalid models: the message and exit code for each; none crashes or stops the program.
+# bad_models.sh - invalid models: each has its message and exit code, and none crashes or ends the program.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -26,7 +26,7 @@ APH_MODEL(model)
 END
 }
 
-# A valid model in C, and as a library.
+# A valid model, in C and as a library.
 model good 'aph_send(m, q.from, aph_str("ok"));'
 run 0 check "$dir/good.c" "$dir/trace"
 out pass
@@ -91,7 +91,7 @@ run 38 check -j 2 "$dir/crash.c" "$dir/trace" "$dir/trace"
 model aborts 'if (!zero) abort(); aph_send(m, q.from, aph_str("ok"));'
 run 38 check "$dir/aborts.c" "$dir/trace"
 
-# Calls that end the process, in a step and elsewhere in the model.
+# Models that end the process, in a step and elsewhere.
 for end in exit _exit _Exit quick_exit; do
     model "ends$end" "if (!zero) $end(0); aph_send(m, q.from, aph_str(\"ok\"));"
     sed -i '1i #include <unistd.h>' "$dir/ends$end.c"
@@ -110,7 +110,7 @@ for end in exit _exit _Exit quick_exit; do
     run 38 explain "$dir/parts.c" "$dir/trace"
 done
 
-# Loops are left at the --time limit, or after five seconds in one step.
+# A loop is interrupted at the --time limit, or after five seconds in one step.
 model loops 'for (volatile long i = 0;; i++) ; aph_send(m, q.from, aph_str("ok"));'
 run 3 check --time 1 "$dir/loops.c" "$dir/trace"
 out time
@@ -121,7 +121,7 @@ err 'does not end'
 model impure 'aph_send(m, q.from, calls++ % 2 ? aph_str("ok") : aph_str("no"));'
 run 40 check "$dir/impure.c" "$dir/trace"
 err 'pure function'
-# The same result with other decisions is impure, too.
+# A step that gives the same result with other decisions is also impure.
 model wayward 'if (calls++ % 2) aph_decide(m, aph_bool(true), "odd"); aph_send(m, q.from, aph_str("ok"));'
 run 40 check "$dir/wayward.c" "$dir/trace"
 err 'pure function'

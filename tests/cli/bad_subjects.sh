@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# bad_subjects.sh - subjects that crash, stall, close, flood and send wrong responses, full disks, and signals: each gets the
+# bad_subjects.sh - subjects that crash, stall, close, flood and send wrong responses; full disks; signals. Each run has the
 # right verdict or error, a message with the reason, and a complete trace, and leaves no process behind.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -14,12 +14,12 @@ mkdir "$dir/home"
 # bad_kv MODE [NUMBER]: the command for a subject (tests/support/bad_kv_server.py).
 bad_kv() { echo "$python -S $ANTIPHON_ROOT/tests/support/bad_kv_server.py {port} $1 ${2:-5} $pids"; }
 
-# subject_has_ended: the last subject ends.
+# subject_has_ended: waits until the last subject has ended.
 subject_has_ended() {
     local pid
     pid=$(cat "$pids" 2>/dev/null) || return 0
     if ! wait_until has_ended "$pid"; then
-        fail "the subject, process $pid, is still there"
+        fail "the subject, process $pid, is still running"
         kill -9 "$pid"
     fi
     rm -f "$pids"
@@ -46,17 +46,17 @@ END
     esac
 }
 
-# The trace of the last run, beside its script if that was kept.
+# Prints the path of the trace of the last run, which is beside its script if that was kept.
 # shellcheck disable=SC2012 # we made these names
 trace() { ls -t "$folder"/*.trace "$folder"/trace.jsonl 2>/dev/null | head -1; }
 
-# against CODE SUBJECT [OPTION]...: a test of kv.
+# against CODE SUBJECT [OPTION]...: tests the subject with the model kv; expects CODE.
 against() {
     local expected=$1 subject=$2 begin=$SECONDS
     shift 2
     rm -rf "$folder"
     run "$expected" test kv --run "$subject" --folder "$folder" --messages 2000 --seed 1 --no-shrink "$@"
-    check "it took $((SECONDS - begin)) s" [ $((SECONDS - begin)) -le $hang_s ]
+    check "the test took $((SECONDS - begin)) s" [ $((SECONDS - begin)) -le $hang_s ]
     subject_has_ended
     if [ "$expected" -ne 51 ]; then trace_is_complete "$(trace)" "${orphan:-}"; fi
 }
@@ -99,7 +99,7 @@ against 8 "$(bad_kv no-accept)"
 out 'request 1 on connection'
 against 8 "$(bad_kv trickle)" --patience 0.05
 out 'no complete message'
-# It does not accept connections, and its backlog is short.
+# A subject that does not accept connections and has a short backlog.
 against 8 "$(bad_kv backlog-full)" --connections 20 --patience 0.2
 out 'no response within'
 
@@ -107,8 +107,8 @@ out 'no response within'
 against 3 "$(bad_kv trickle)" --time 2
 out 'time limit reached; no complete message'
 
-# A failure that does not occur again is not proof: a subject may be slow, and a close that crosses a request looks like a
-# reset.
+# A failure that cannot be reproduced is not proof: a subject may be slow, and a close that crosses a request looks like
+# a reset.
 for shrink in --no-shrink --shrink-time=20; do
     rm -f "$pids.once"
     against 3 "$(bad_kv once-hang)" "$shrink" --messages 100
@@ -123,16 +123,16 @@ rm -f "$pids.once"
 against 1 "$(bad_kv once-hang-then-wrong)"
 rm -f "$pids.once"
 
-# A silence that ends is not proof either, even if it occurs every time; on a busy machine it may go unnoticed.
+# A silence that ends is not proof either, even if it occurs in every run; on a busy machine it may go unnoticed.
 for shrink in --no-shrink --shrink-time=2; do
     title="test, a slow subject, $shrink"
     rm -rf "$folder"
     "$ANTIPHON" test kv --run "$(bad_kv late-response)" --folder "$folder" --messages 30 --seed 1 --shrink-time 2 "$shrink" \
         >"$dir/out" 2>"$dir/err"
     code=$?
-    check "it is rejected: $code" [ $code -eq 0 -o $code -eq 3 ]
+    check "a late response is rejected: exit code $code" [ $code -eq 0 -o $code -eq 3 ]
     subject_has_ended
-    check 'its script is kept' [ -z "$(ls "$folder"/*.script 2>/dev/null)" ]
+    check 'the script of a late response is kept' [ -z "$(ls "$folder"/*.script 2>/dev/null)" ]
 done
 
 against 50 "$(bad_kv garbage)"
@@ -144,15 +144,15 @@ out 'response without a request'
 against 1 "$(bad_kv wrong)"
 out 'the model cannot explain'
 
-# A run that was not tried for lack of time does not count as passed.
+# A run that was skipped for lack of time does not count as passed.
 title='test, a subject that starts slowly'
 "$ANTIPHON" test kv --run "sleep 0.6; exec $(bad_kv wrong)" --folder "$folder" --messages 50 --seed 1 --shrink-time 2 \
     >"$dir/out" 2>"$dir/err"
 no_err 'reproduced the failure'
-check 'it does not fail each time' grep -q -e 'reproduced in \([0-9]*\) of \1 runs' -e 'no time to reproduce' "$dir/out" "$dir/err"
+check 'the failure is not reproduced in all runs' grep -q -e 'reproduced in \([0-9]*\) of \1 runs' -e 'no time to reproduce' "$dir/out" "$dir/err"
 subject_has_ended
 
-# Endless responses are neither awaited nor kept in memory.
+# The tester neither waits for the end of endless responses nor keeps them in memory.
 orphan=14 against 1 "$(bad_kv flood)"
 against 3 "$(bad_kv gigabyte)"
 out 'a message of more than 16777216 bytes, the limit of the tester'
@@ -163,7 +163,7 @@ import resource, subprocess, sys
 subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$ANTIPHON" test kv --folder "$folder" --no-shrink \
         --run "$(bad_kv gigabyte 1)")
-    check "it used $peak KB" [ "$peak" -lt 200000 ]
+    check "the test used $peak KB" [ "$peak" -lt 200000 ]
     subject_has_ended
     {
         echo '{"antiphon":1,"script":"kv","environment":"tcp","seed":1}'
@@ -190,7 +190,7 @@ err 'not HOST:PORT'
 run 51 test kv --target 127.0.0.1:1 --folder "$folder" --no-shrink
 err 'cannot connect to the subject: Connection refused; check the address'
 
-# Another program takes the port first: it is not tested, and the subject is started again on another port.
+# If another program takes the port first, the tester does not test it and starts the subject again on another port.
 cat >"$dir/take_port.sh" <<'END'
 if [ "$3" = listens ] && ! [ -e "$2/taken" ]; then
     env -u ANTIPHON_SUBJECT setsid "$4" -S -c '
@@ -255,7 +255,7 @@ code=$?
 check "exit code $code, not 4" [ $code -eq 4 ]
 err 'stdout: cannot be written'
 subject_has_ended
-# Too few file descriptors are not an error of the subject.
+# A lack of file descriptors is not an error of the subject.
 title='test, with 40 descriptors'
 rm -rf "$folder"
 (
@@ -282,13 +282,13 @@ begin() {
     check 'the subject does not start' wait_until [ -s "$pids" ]
 }
 
-# sends: waits until messages were sent.
+# sends: waits until the tester has sent messages.
 sends() {
     has_sent() { [ "$(grep -cs '"send"' "$folder/trace.jsonl")" -ge 2 ]; }
-    check 'it sends nothing' wait_until has_sent
+    check 'the tester sends nothing' wait_until has_sent
 }
 
-# ends CODE: the tester exits with that code, long before its --time.
+# ends CODE: the tester exits with that code, long before its --time limit.
 ends() {
     local begin=$SECONDS
     wait "$tester"
@@ -307,7 +307,7 @@ for signal in INT TERM HUP; do
     subject_has_ended
     trace_is_complete "$folder/trace.jsonl"
 done
-# Before the subject listens.
+# A signal before the subject listens.
 begin "$(bad_kv never-listen)"
 kill -INT $tester
 ends 5
@@ -321,11 +321,11 @@ kill -INT $tester
 ends 5
 subject_has_ended
 trace_is_complete "$folder/trace.jsonl"
-# While a failure is shrunk: it stays a failure. A new subject means that shrinking has begun.
+# A signal during shrinking: the verdict stays fail. A new subject shows that shrinking has begun.
 begin "$(bad_kv wrong 40)" --patience 5
 first=$(cat "$pids")
 is_started_again() { [ -s "$pids" ] && [ "$(cat "$pids")" != "$first" ]; }
-check 'it does not shrink' wait_until is_started_again
+check 'shrinking does not begin' wait_until is_started_again
 kill -INT $tester
 wait $tester
 code=$?

@@ -5,7 +5,7 @@
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# bad CODE WHERE TEXT...: a trace with these lines; the message begins with FILE:WHERE:
+# bad CODE WHERE TEXT...: checks a trace with these lines; the message begins with FILE:WHERE:
 bad() {
     local code=$1 where=$2
     shift 2
@@ -40,7 +40,7 @@ run 2 check --format yaml register "$dir/prose"
 err yaml
 bad 11 1:13 '{"antiphon":2}' "$write"
 
-# The format jsonl.
+# The jsonl format.
 bad 12 2:1 "$write" 'nonsense'
 bad 12 1:1 '{"conn":1}'
 printf '%s\n%s' "$write" '{"conn":1,"re' >"$dir/cut"
@@ -58,7 +58,7 @@ err "$dir/nul:1:24: "
 printf '{"conn":1,"send":{"f":"write","value":9223372036854775807}}\n{"conn":1,"recv":"ok"}\n' >"$dir/largest"
 run 0 check register "$dir/largest"
 
-# Formats of Jepsen.
+# Jepsen formats.
 bad 14 1:1 '{:process 1, :type :ok, :f :read, :value 1}'
 bad 15 2:1 '{:process 1, :type :invoke, :f :read}' '{:process 1, :type :invoke, :f :read}'
 bad 19 1:20 '{:process 1, :type :maybe, :f :read}'
@@ -89,8 +89,8 @@ code=${PIPESTATUS[1]}
 title='check --json register - < a long line'
 if [ "$code" -ne 20 ]; then fail "exit code $code, not 20"; fi
 resident=$(sed -n 's/.*"resident_kb":\([0-9]*\).*/\1/p' "$dir/out")
-check 'no resident_kb' [ -n "$resident" ]
-if ! sanitized && [ "${resident:-999999}" -gt 250000 ]; then fail "it used $resident kB"; fi
+check 'no resident_kb in the output' [ -n "$resident" ]
+if ! sanitized && [ "${resident:-999999}" -gt 250000 ]; then fail "the check used $resident kB"; fi
 
 # Deep nesting is rejected before the stack overflows.
 {

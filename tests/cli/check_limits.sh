@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# check_limits.sh - antiphon check with several jobs, limits of time and memory, and signals.
+# check_limits.sh - antiphon check with several jobs, time and memory limits, and signals.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -12,7 +12,7 @@ read_after_write() {
     line 2 send '{"f":"read"}'
     line 2 recv "$2"
 }
-# Every order of these appends is another state, and none gives the value that is read.
+# Every order of these appends gives another state, and none gives the value that is read.
 exponential() {
     for i in {1..18}; do line "$i" send "{\"f\":\"append\",\"key\":\"k\",\"value\":\"<$i>\"}"; done
     for i in {1..18}; do line "$i" recv '"ok"'; done
@@ -36,7 +36,7 @@ for jobs in 2 5 40 0; do
     check "-j $jobs differs" cmp -s "$dir/one" "$dir/many"
 done
 
-# The table agrees except for times, in the order of the files.
+# The tables agree except for times, and list the files in order.
 table() { "$ANTIPHON" check --verbose --color never "$@" register "${files[@]}" 2>/dev/null | awk '/h[0-9]/ {print $1, $2, $3}' |
     grep -E '^(pass|fail|error) ' >"$dir/table"; }
 title='--verbose'
@@ -44,7 +44,7 @@ table
 cp "$dir/table" "$dir/one"
 check 'no table' [ "$(wc -l <"$dir/one")" -ge 12 ]
 table -j 3
-# Details are printed as traces end; the table is sorted.
+# Details are printed when each check ends; the table is sorted.
 check 'the table of -j 3 differs' [ "$(tail -12 "$dir/one")" = "$(tail -12 "$dir/table")" ]
 
 # The report of a failure does not depend on the worker, even with unknown values of the server.
@@ -60,7 +60,7 @@ run 1 check -j 2 etag-kv "$dir/unknowns" "$dir/unknowns"
 grep -vE '^(fail|verdict) |^2 files' "$dir/out" >"$dir/many"
 check 'the report of -j 2 differs' cmp -s "$dir/one" "$dir/many"
 
-# Limits: the verdict is unknown.
+# At a limit, the verdict is unknown.
 exponential >"$dir/exponential"
 run 3 check --time 0.3 kv "$dir/exponential"
 out unknown
@@ -106,7 +106,7 @@ out '2 files'
 interrupted INT 2 check --json -j 2 --junit "$dir/junit.xml" kv "${short[@]}" "$dir/exponential"
 check 'not two results in the JUnit file' grep -q '<testsuites [^>]*tests="2"' "$dir/junit.xml"
 
-# While it waits for input.
+# A signal while the program waits for input.
 mkfifo "$dir/pipe"
 sleep 600 >"$dir/pipe" &
 writer=$!

@@ -7,11 +7,11 @@
 cd "$ANTIPHON_SUBJECTS" || exit 1
 models=$ANTIPHON_ROOT/examples/programs
 
-# number NAME FILE: the sum of that field in a JSON file.
+# number NAME FILE: prints the sum of that field in a JSON file.
 number() { grep -o "\"$1\":[0-9]*" "$2" | awk -F: '{ sum += $2 } END { print sum + 0 }'; }
 
-# conforms MODEL PROGRAM...: it conforms, as a whole and thread by thread; the number of tested local sequences is that of
-# antiphon reach, which finds them by another algorithm.
+# conforms MODEL PROGRAM...: expects that the program conforms, as a whole and thread by thread. antiphon reach, which
+# uses another algorithm, must find the same number of local sequences.
 conforms() {
     local model=$1
     shift
@@ -21,8 +21,8 @@ conforms() {
     out '"at_least":"holds"'
     out '"equivalent":"holds"'
     "$ANTIPHON" reach --local --json "$model" >"$dir/reach"
-    check 'other sequences by events' [ "$(number by_events "$dir/out")" = "$(number local_events "$dir/reach")" ]
-    check 'other sequences with race sets' [ "$(number by_races "$dir/out")" = "$(number local_race_sets "$dir/reach")" ]
+    check 'another number of local sequences by events' [ "$(number by_events "$dir/out")" = "$(number local_events "$dir/reach")" ]
+    check 'another number of local sequences with race sets' [ "$(number by_races "$dir/out")" = "$(number local_race_sets "$dir/reach")" ]
 }
 
 # ---- conforming programs -------------------------------------------------------------------------------------------
@@ -48,8 +48,8 @@ fi
 
 # ---- the paper's examples ------------------------------------------------------------------------------------------
 
-# more MODEL THREAD EVENT RIVAL: the program has all behaviour of the model and more, visible at this event, in tests of the
-# whole program and of the single thread.
+# more MODEL THREAD EVENT RIVAL: expects that the program has more behaviour than the model, found at this event both in
+# tests of the whole program and in tests of the single thread.
 more() {
     local program=./$1 model=$models/$1.alts
     for way in '' --local; do
@@ -70,7 +70,7 @@ more figure3 L3 1 'px m from L1'
 more figure12 L4 2 'p2 m from L3'
 more figure14 L2 3 'p2 m from L3'
 
-# The picture with both sides.
+# The diagram of both sides.
 run 1 conform "$models/figure12.alts" ./figure12
 cat >"$dir/wanted" <<'END'
       L1   L2   L3   L4
@@ -81,17 +81,17 @@ cat >"$dir/wanted" <<'END'
       │    │    ├───▶│   L3:1 passes p2 m to L4:3
 END
 sed -n '/^ *L1 /,/^$/p' "$dir/out" | sed '/^$/d' >"$dir/picture"
-check 'another picture' diff "$dir/wanted" "$dir/picture"
+check 'the diagram differs' diff "$dir/wanted" "$dir/picture"
 LC_ALL=C run 1 conform "$models/figure12.alts" ./figure12
 out '     |    |    |    `- in the model, it could have received nothing else'
 
-# As JSON.
+# The result as JSON.
 run 1 conform --json --local "$models/figure14.alts" ./figure14
 out '"alone":"L2","breach":"more"'
 out '"event":3,"model_race":[],"program_race":[{"index":0,"label":"m","port":"p2","thread":"L3"}],"relation":"CP <= M"'
 out '"equivalent":"fails","exit":1'
 
-# A model that allows either order of a program that does not; the report names the thread.
+# The model allows both orders, but the program only one; the report names the thread.
 sed -e 's/^behaviour L3 .*/behaviour L3 states 4 initial 0/' -e 's/^0 -> 1 take py m/&\n0 -> 3 take px m\n3 -> 2 take py m/' \
     "$models/figure3.alts" >"$dir/either.alts"
 conforms "$dir/either.alts" ./figure3
@@ -154,11 +154,11 @@ out 'in the model: synchronous send px n to L3'
 
 # ---- random programs -----------------------------------------------------------------------------------------------
 
-# relations: the verdicts on both relations.
+# relations: prints the verdicts on both relations.
 relations() { grep -o '"at_least":"[a-z]*"\|"equivalent":"[a-z]*"' "$dir/out" | tr '\n' ' '; }
 
-# Each conforms to its own model. If one move of the model is changed, tests of the whole program and of its threads, two
-# different algorithms, have the same verdicts.
+# Each program conforms to its own model. If one move of the model is changed, tests of the whole program and tests of
+# its threads, which use different algorithms, have the same verdicts.
 agreed=0
 for n in $(seq 1 38) 159 215; do # 159: a thread waits for a shared queue
     ./scramble "$n" model >"$dir/random.alts"
@@ -180,7 +180,7 @@ for n in $(seq 1 38) 159 215; do # 159: a thread waits for a shared queue
     whole=$(relations)
     "$ANTIPHON" conform --json --local "$dir/changed.alts" ./scramble "$n" >"$dir/out" 2>"$dir/err"
     title="conform --local (random program $n, its model changed)"
-    check "$(relations), but of the whole program $whole" [ "$whole" = "$(relations)" ]
+    check "verdicts differ: threads $(relations), whole program $whole" [ "$whole" = "$(relations)" ]
     case $whole in *fails*) agreed=$((agreed + 1)) ;; esac
 done
 title='conform (random programs)'
@@ -202,7 +202,7 @@ run 2 conform -j 0 tdme ./tdme
 
 # ---- the page ------------------------------------------------------------------------------------------------------
 
-# Both sides, with the differing event and its race sets.
+# The page shows both sides, with the differing event and its race sets.
 run 1 conform --report "$dir/page.html" "$models/figure12.alts" ./figure12
 title='conform --report'
 for text in 'CP &lt;= M fails' 'sequence 1, event 2 of L4' '>the model<' '>the program<' \

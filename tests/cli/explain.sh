@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# explain.sh - antiphon explain: explanations are written and confirmed, and rejected after a change.
+# explain.sh - antiphon explain: explanations are written and confirmed; changed explanations are rejected.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -21,7 +21,7 @@ no_out 'does not'
 tampered() {
     sed "$1" "$dir/whole.json" >"$dir/changed.json"
     title="sed '$1'"
-    if cmp -s "$dir/whole.json" "$dir/changed.json"; then fail 'changes nothing'; fi
+    if cmp -s "$dir/whole.json" "$dir/changed.json"; then fail 'the sed script changes nothing'; fi
     run 1 explain register "$dir/trace" "$dir/changed.json"
     out 'does not hold'
 }
@@ -42,7 +42,7 @@ err "$dir/cut.json"
 run 10 explain register "$dir/trace" "$dir/missing.json"
 run 10 explain register "$dir/missing" "$dir/whole.json"
 
-# Choices of the server are part of it.
+# Choices of the server are part of the explanation.
 printf '%s\n' '{"conn":1,"send":{"f":"put","key":"k","value":1}}' '{"conn":1,"recv":{"code":201}}' \
     '{"conn":2,"send":{"f":"get","key":"k"}}' \
     '{"conn":2,"recv":{"code":200,"value":1,"tag":{"opaque":"x","weak":true}}}' >"$dir/tagged"
@@ -56,14 +56,14 @@ for change in 's/\[2,"x"\]/[2,"y"]/' 's/\[2,"x"\]/[1,"x"]/' 's/\[2,"x"\]/[3,"x"]
     out 'does not hold'
 done
 
-# It does not hold for another trace.
+# An explanation does not hold for another trace.
 sed 's/"recv":2/"recv":1/' "$dir/trace" >"$dir/other"
 run 1 explain register "$dir/other" "$dir/whole.json"
 run 1 explain register "$dir/other"
 err 'no explanation for this response'
 quiet_out
 
-# One explanation per partition; and with antiphon check.
+# There is one explanation per partition, also with antiphon check.
 printf '%s\n' '{"conn":1,"send":{"f":"put","key":"a","value":"1"}}' '{"conn":2,"send":{"f":"put","key":"b","value":"2"}}' \
     '{"conn":1,"recv":"ok"}' '{"conn":2,"recv":"ok"}' >"$dir/keys"
 run 0 explain kv "$dir/keys"

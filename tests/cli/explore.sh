@@ -6,10 +6,10 @@
 : "${ANTIPHON_SUBJECTS:?names the folder of the programs under test}"
 cd "$ANTIPHON_SUBJECTS" || exit 1
 
-# number NAME: that number in the printed JSON.
+# number NAME: prints that number from the JSON output.
 number() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" "$dir/out"; }
 
-# orders WANTED PROGRAM...: it has WANTED orders, each found once.
+# orders WANTED PROGRAM...: expects that the program has WANTED orders, each found once.
 orders() {
     local wanted=$1
     shift
@@ -37,8 +37,8 @@ orders 1 figure5
 orders 4 figure12
 orders 2 figure14
 
-# Random programs: as many orders and deadlocks as brute force finds. Every seventh, from 5 on, has small queues shared by all
-# senders.
+# Random programs have as many orders and deadlocks as brute force finds. Every seventh program, from number 5, has small
+# queues that all senders share.
 for n in $(seq 1 40) 318 357 884 2195 $(seq 5 7 180); do
     wanted=$(./scramble "$n" count)
     "$ANTIPHON" explore --json ./scramble "$n" >"$dir/out" 2>"$dir/err"
@@ -48,7 +48,7 @@ done
 
 # ---- race sets -----------------------------------------------------------------------------------------------------
 
-# The open list of the second receive has one port more than the model's, so its race set has one send more.
+# The open list of the second receive has one more port than in the model, so its race set has one more send.
 run 0 explore --races --list - ./figure12
 out '"peer":"L2","peer_index":1,"open":[["p1","*"],["p2","*"]],"race":[["L3",1]],"clock":[1,1,0,2]}'
 run 0 explore --races --list - ./figure14
@@ -77,9 +77,9 @@ run 0 explore --replay "$dir/first" --list "$dir/second" ./dme 3
 out '5 sequences'
 sed 's/"sequence":[0-9]*,//' "$dir/first" >"$dir/a"
 sed 's/"sequence":[0-9]*,//' "$dir/second" >"$dir/b"
-check 'a replay is not what was recorded' cmp -s "$dir/a" "$dir/b"
+check 'a replay differs from the recording' cmp -s "$dir/a" "$dir/b"
 
-# A prefix: U1 first, then any order.
+# A replayed prefix: U1 comes first, then any order follows.
 cat >"$dir/prefix" <<'JSON'
 {"threads":{"U1":[{"op":"send","sync":false,"port":"controller","label":"request(1)","peer":"C"}],"C":[{"op":"receive","sync":false,"port":"controller","label":"request(1)","peer":"U1","peer_index":1}]}}
 JSON
@@ -194,7 +194,7 @@ out '7 sequences, 0'
 run 0 explore --help
 out 'usage: antiphon explore'
 
-# Without control.
+# Programs run without control.
 for program in 'dp 5' tdme 'dme 4' buffer 'commit 3' figure3 figure5 figure12 figure14; do
     # shellcheck disable=SC2086
     timeout $hang_s ./$program >"$dir/out" 2>"$dir/err"

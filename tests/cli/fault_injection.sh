@@ -13,7 +13,7 @@ echo_server="$python -S $ANTIPHON_ROOT/tests/support/http_echo_server.py"
 client="$python -S $ANTIPHON_ROOT/tests/support/tcp_client.py"
 proxy=
 
-# start ARGUMENT...: antiphon fault, on a free port, which is then in $port.
+# start ARGUMENT...: starts antiphon fault on a free port and sets $port.
 start() {
     title="fault $*"
     : >"$dir/out"
@@ -22,7 +22,7 @@ start() {
     wait_listening $proxy
 }
 
-# ended CODE: it exits with that code.
+# ended CODE: waits until the proxy exits with that code.
 ended() {
     wait $proxy
     code=$?
@@ -41,16 +41,17 @@ same() {
     fi
 }
 
-# A proxy without faults starts and ends the server itself.
+# A proxy without faults, which starts and stops the server itself.
 start --run "$echo_server {port}" --break nothing
 behind=$proxy
 direct=$port
 trap 'kill $behind 2>/dev/null; wait $behind; rm -rf "$dir"' EXIT
 
-# request LINE...: the lines with CRLF, and an empty one.
+# request LINE...: prints the lines and an empty line, each with CRLF.
 request() { printf '%s\r\n' "$@" ''; }
 
-# breaks KIND EXPRESSION [OPTION]...: the responses to $dir/requests are the direct ones, edited by sed with the expression.
+# breaks KIND EXPRESSION [OPTION]...: expects that the responses to $dir/requests are the direct ones, edited by sed with
+# the expression.
 # $mask hides dates and other parts that differ between runs.
 breaks() {
     local kind=$1 edit=$2
@@ -60,17 +61,17 @@ breaks() {
     $client "$port" <"$dir/requests" | sed -z -E "$mask" >"$dir/got"
     stop
     if ! cmp -s "$dir/expected" "$dir/got"; then
-        fail 'the responses differ otherwise'
+        fail 'the responses do not differ in exactly the fault'
         diff <(cat -A "$dir/expected") <(cat -A "$dir/got") | head -20
     fi
-    check 'it does not count the faults' grep -qE '[1-9][0-9]* candidates? for the fault, [1-9][0-9]* injected$' "$dir/out"
+    check 'the faults are not counted' grep -qE '[1-9][0-9]* candidates? for the fault, [1-9][0-9]* injected$' "$dir/out"
 }
 dates='s/Date: [^\r]*GMT/Date: NOW/g'
 mask=$dates
 
 # ---- requests --------------------------------------------------------------------------------------------------------
 
-# Requests that each kind affects, and others, in one pipeline.
+# Requests that each kind affects, and others, pipelined.
 {
     request 'GET /a HTTP/1.1' 'Host: h' 'If-None-Match: "x", W/"y" , "z"'
     request 'PUT /b?q=1 HTTP/1.1' 'Host: h' 'if-match:W/"x",  "y", W/"z"' 'Content-Length: 5'
@@ -82,7 +83,7 @@ mask=$dates
     request 'GET /f HTTP/1.1' 'Host: h' 'If-Match: *'
 } >"$dir/requests"
 
-# The responses contain the requests, so their lengths change, too.
+# The responses contain the requests, so their lengths also change.
 mask="$dates;"'s/Content-Length: [0-9]+\r\n\r\n(GET|PUT|POST|DELETE)/Content-Length: N\r\n\r\n\1/g'
 
 empty='HTTP\/1.1 200 OK\r\nDate: NOW\r\nContent-Length: 0\r\n\r\n'
@@ -111,7 +112,7 @@ $client "$direct" <"$dir/requests" >"$dir/expected"
 start --target "127.0.0.1:$direct" --break flip-tag-bit --seed 5
 $client "$port" <"$dir/requests" >"$dir/got"
 stop
-check 'not one flipped bit in a tag of each' "$python" -S - "$dir/expected" "$dir/got" <<'END'
+check 'not exactly one flipped bit in a tag of each request' "$python" -S - "$dir/expected" "$dir/got" <<'END'
 import re, sys
 a, b = (open(name, 'rb').read() for name in sys.argv[1:])
 assert len(a) == len(b)
@@ -122,12 +123,12 @@ tags = [range(*m.span(1)) for m in re.finditer(rb'(?<=")(\w)(?=")', a)]
 assert all(any(i in tag for tag in tags) and a[i:i + 1] in b'xyz' for i in at)
 END
 
-# The proxy responds itself, in order with the responses of the server.
+# The proxy itself responds, in order with the server's responses.
 breaks early-return "s/$answer(GET|PUT|POST|DELETE)[^\v]*/$empty/;s/^/$empty$empty$empty$empty$empty/"
 breaks skip-write "s/${answer}PUT[^\v]*hello/$none/;s/${answer}POST[^\v]*T: v\r\n\r\n/$none/
     s/${answer}DELETE[^\v]*W\/\"y\"\r\n\r\n/$none/"
 
-# The server receives the request; its client receives neither this response nor later ones.
+# The server receives the request; the client receives neither its response nor later ones.
 breaks empty-output 's/^(.*)HTTP\/1.1 200 Mirror\r\nETag: "e"\r\nContent-Length: [^\v]*POST[^\v]*$/\1/' --every 3
 same "$(grep -c Mirror "$dir/got")" 2
 
@@ -146,7 +147,7 @@ mask=$dates
 breaks 412-as-204 's/412 Mirror\r\nETag: "e"\r\nContent-Length: 11\r\n\r\n(status 412\n)?/204 No Content\r\nETag: "e"\r\n\r\n/g'
 breaks 200-as-412 's/200 Mirror/412 Precondition Failed/g'
 breaks 304-as-200 's/304 Mirror\r\nETag: "e"\r\n/200 OK\r\nETag: "e"\r\nContent-Length: 0\r\n/
-    s/304 Mirror/200 OK/' # the second is to a HEAD
+    s/304 Mirror/200 OK/' # the second response is to a HEAD request
 breaks 404-as-200 's/404 Mirror/200 OK/'
 breaks 204-as-507 's/204 Mirror\r\nETag: "e"\r\n/507 \r\nETag: "e"\r\nContent-Length: 0\r\n/'
 breaks wrong-field-name 's/ETag/XTag/g'
@@ -162,7 +163,7 @@ mask+=';s/(status ...\n|to the end)[a-z]/\1L/g;s/(\r\n1\r\n)[a-z](\r\n0)/\1L\2/g
 breaks add-byte 's/Content-Length: 11(\r\n\r\nstatus ...\n)/Content-Length: 12\1L/g;s/\r\n0\r\n/\r\n1\r\nL\r\n0\r\n/g;s/to the end/&L/'
 mask=$dates
 
-# Each third affected message, not each third message.
+# Every third affected message is changed, not every third message.
 breaks 200-as-412 's/200 Mirror/412 Precondition Failed/3' --every 3
 out '5 candidates for the fault, 1 injected'
 # The seed determines random choices.
@@ -174,10 +175,10 @@ letters() {
 letters 1 >"$dir/first"
 letters 1 >"$dir/second"
 letters 2 >"$dir/third"
-check 'the same seed, other output' cmp "$dir/first" "$dir/second"
-check 'another seed, the same output' test "$(cat "$dir/first")" != "$(cat "$dir/third")"
+check 'the same seed gives other output' cmp "$dir/first" "$dir/second"
+check 'another seed gives the same output' test "$(cat "$dir/first")" != "$(cat "$dir/third")"
 
-# Two waiting clients get each other's response; a single one gets its own.
+# Two waiting clients get each other's response; a single client gets its own.
 start --target "127.0.0.1:$direct" --break wrong-client
 request 'GET /pair/a HTTP/1.1' 'Host: h' | $client "$port" >"$dir/a" &
 first=$!
@@ -189,18 +190,18 @@ same "$(tail -n 1 "$dir/a")" 'status 404'
 stop
 out '1 candidate for the fault, 1 injected'
 
-# through KIND REQUEST-LINE...: the responses to these pipelined requests are in $dir/got.
+# through KIND REQUEST-LINE...: writes the responses to these pipelined requests to $dir/got.
 through() {
     start --target "127.0.0.1:$direct" --break "$1"
     shift
     for line; do request "$line" 'Host: h'; done | $client "$port" >"$dir/got"
     stop
 }
-# A body in the response to HEAD.
+# The response to HEAD has a body.
 through head-as-get 'HEAD /status/404 HTTP/1.1' 'GET /status/200 HTTP/1.1'
 same "$(grep -a '^status' "$dir/got")" $'status 404\nstatus 200'
 out '1 candidate for the fault, 1 injected'
-# The second response overtakes the first, and the fourth the third; the last one stays.
+# The second response overtakes the first, and the fourth overtakes the third; the last keeps its position.
 through wrong-order 'GET /status/201 HTTP/1.1' 'GET /status/202 HTTP/1.1' 'GET /status/203 HTTP/1.1' \
     'GET /status/404 HTTP/1.1' 'GET /status/405 HTTP/1.1'
 same "$(grep -a '^status' "$dir/got" | tr -dc '0-9 \n')" $' 202\n 201\n 404\n 203\n 405'
@@ -215,19 +216,19 @@ out '2 candidates for the fault, 2 injected'
 
 request 'GET /status/200 HTTP/1.1' 'Host: h' >"$dir/requests"
 $client "$direct" <"$dir/requests" >"$dir/expected"
-# bytes KIND [SECONDS]: the response is in $dir/got; SECONDS: time limit for its end.
+# bytes KIND [SECONDS]: writes the response to $dir/got. SECONDS is the time limit for its end.
 bytes() {
     start --target "127.0.0.1:$direct" --break "$1" --seed 5
     $client "$port" "${2:-$hang_s}" <"$dir/requests" >"$dir/got"
     stop
-    check 'it does not count the faults' grep -qE '[1-9][0-9]* candidates? for the fault, [1-9][0-9]* injected$' "$dir/out"
+    check 'the faults are not counted' grep -qE '[1-9][0-9]* candidates? for the fault, [1-9][0-9]* injected$' "$dir/out"
 }
 begin=$(date +%s%3N)
 bytes delay:300
-check 'it is not delayed' [ $(($(date +%s%3N) - begin)) -ge 300 ]
-check 'it is incomplete' cmp "$dir/expected" "$dir/got"
+check 'the response is not delayed' [ $(($(date +%s%3N) - begin)) -ge 300 ]
+check 'the response is incomplete' cmp "$dir/expected" "$dir/got"
 bytes one-byte
-check 'it is incomplete' cmp "$dir/expected" "$dir/got"
+check 'the response is incomplete' cmp "$dir/expected" "$dir/got"
 bytes reset
 same "$(cat "$dir/got")" '(reset)'
 bytes half-close
@@ -236,7 +237,7 @@ bytes silence 0.5
 same "$(cat "$dir/got")" '(silence)'
 bytes garbage
 same "$(wc -c <"$dir/got")" "$(wc -c <"$dir/expected")"
-if cmp -s "$dir/got" "$dir/expected"; then fail 'it is unchanged'; fi
+if cmp -s "$dir/got" "$dir/expected"; then fail 'the response is unchanged'; fi
 # Data sent after a half-close still arrives.
 start --target "127.0.0.1:$direct" --break half-close
 check 'a client cannot send after a half-close' "$python" -S - "$port" <<'END'
@@ -252,7 +253,8 @@ stop
 
 # ---- unaffected messages ---------------------------------------------------------------------------------------------
 
-# Large bodies both ways, chunks of all sizes, a pipeline of a thousand requests, bare line feeds, bytes that are not HTTP.
+# Large bodies in both directions, chunks of all sizes, a thousand pipelined requests, bare line feeds, bytes that are not
+# HTTP.
 "$python" -S - >"$dir/requests" <<'END'
 import random, sys
 out, r = sys.stdout.buffer, random.Random(1)
@@ -271,7 +273,7 @@ out.write(b"PUT /expects HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 3\r
 out.write(b"GET /long HTTP/1.1\r\nLong: " + b"v" * 100000 + b"\r\n\r\nno HTTP at all\r\n\r\n")
 END
 $client "$direct" <"$dir/requests" >"$dir/expected"
-check 'the responses are small' [ "$(wc -c <"$dir/expected")" -gt 8000000 ]
+check 'the responses are too small' [ "$(wc -c <"$dir/expected")" -gt 8000000 ]
 check 'the last request has no response' test "$(tail -c 18 "$dir/expected")" = $'no HTTP at all\r\n\r'
 for kind in 599-as-598 drop-field:no-such-field nothing; do
     start --target "127.0.0.1:$direct" --break $kind
@@ -282,7 +284,7 @@ done
 
 # The proxy stops reading from clients that do not read; it serves others.
 start --target "127.0.0.1:$direct" --break 599-as-598
-check 'it buffers too much for clients that do not read' "$python" -S - "$port" $proxy "$(sanitized && echo 400000 || echo 20000)" <<'END'
+check 'the proxy buffers too much for clients that do not read' "$python" -S - "$port" $proxy "$(sanitized && echo 400000 || echo 20000)" <<'END'
 import re, socket, sys
 clients = []
 for i in range(10):
@@ -300,8 +302,8 @@ assert resident < int(sys.argv[3]), resident
 END
 request 'GET /status/404 HTTP/1.1' | $client "$port" >"$dir/got"
 same "$(tail -n 1 "$dir/got")" 'status 404'
-# Hundreds of connections; all are closed when their clients have left.
-check 'hundreds of connections' "$python" -S - "$port" $proxy <<'END'
+# Hundreds of connections; each is closed after its client has left.
+check 'not all of hundreds of connections are served and closed' "$python" -S - "$port" $proxy <<'END'
 import os, socket, sys, time
 clients = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(300)]
 for s in clients:
@@ -319,7 +321,7 @@ stop
 
 # ---- the target ------------------------------------------------------------------------------------------------------
 
-# No server at the target: a client sees a reset, and the proxy prints the reason.
+# If no server listens at the target, a client gets a reset, and the proxy prints the reason.
 start --target 127.0.0.1:1 --break nothing
 same "$(request 'GET / HTTP/1.1' | $client "$port")" '(reset)'
 stop
@@ -338,7 +340,7 @@ err 'last words'
 process_of() { pgrep -f "[h]ttp_echo_server.py [0-9]* $1$$"; }
 ends() {
     if ! wait_until has_ended "$1"; then
-        fail "the target, process $1, is left"
+        fail "the target, process $1, is still running"
         kill -9 "$1"
     fi
 }
@@ -352,7 +354,7 @@ kill -KILL $proxy
 wait $proxy 2>/dev/null
 ends "$target"
 
-# find_target: the process of the swap server behind a proxy that a test has started.
+# find_target: finds the process of the swap server behind a proxy that a test has started.
 ln -s "$ANTIPHON_SUBJECTS/swap" "$dir/sw$$"
 find_target() { wait_until pgrep -x "sw$$"; }
 title='test, killed, of a subject behind fault'
@@ -366,7 +368,7 @@ wait $tester 2>/dev/null
 ends "$target"
 for target in $(pgrep -x "sw$$"); do ends "$target"; done
 
-# As the subject of a test: a missing response, bytes that are not a message, and no fault.
+# The proxy as the subject of a test: a missing response, bytes that are not a message, and no fault.
 swap="$ANTIPHON fault --listen {port} --run '$ANTIPHON_SUBJECTS/swap {target}'"
 mkdir "$dir/folder"
 run 0 test swap --run "$swap --break nothing" --folder "$dir/folder" --messages 500 --seed 1
@@ -382,7 +384,7 @@ run 0 fault --list
 for kind in put-as-get early-return 412-as-204 200-as-412 304-as-200 404-as-200 drop-if-match weaken-if-match \
     strip-weak-if-none-match flip-tag-bit first-tag head-as-get wrong-order stale-tag add-byte drop-byte wrong-path skip-write \
     empty-output drop-request-body drop-response-body wrong-field-name drop-answer-field wrong-client delay reset half-close one-byte garbage silence; do
-    check "it lists $kind" grep -q "^$kind  *[A-Za-z]" "$dir/out"
+    check "$kind is not listed" grep -q "^$kind  *[A-Za-z]" "$dir/out"
 done
 run 0 fault --help
 out 'usage: antiphon fault'

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# histories.sh - the verdicts of recorded histories of real systems, if they are installed beside the source tree.
+# histories.sh - verdicts on recorded histories of real systems, if they are installed beside the source tree.
 #
-# Each line of EXPECTED is a file and ok or bad. Files in etcd/ are of registers, files in kv/ of a key-value server.
+# Each line of EXPECTED has a file name and ok or bad. Files in etcd/ record registers; files in kv/ record a key-value
+# server.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -13,7 +14,7 @@ if ! [ -r "$histories/EXPECTED" ]; then
     exit 77
 fi
 
-# verdicts_match MODEL FOLDER OPTION...: every verdict is the expected one.
+# verdicts_match MODEL FOLDER OPTION...: expects the listed verdict on every file.
 verdicts_match() {
     local model=$1 folder=$2 files
     shift 2

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# http.sh - the model http: the web server of subjects/ passes and its mutants fail; Apache, nginx and lighttpd fail for known
-# violations, and pass with these waived; the model does not reject itself.
+# http.sh - the model http: the web server of subjects/ passes and its mutants fail; Apache, nginx and lighttpd fail for
+# known violations and pass if these are waived; the model does not reject itself.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh" || exit 1
 : "${ANTIPHON_SUBJECTS:?names the folder of the subjects}"
@@ -12,7 +12,7 @@ run 0 test http --run "'$ANTIPHON' serve http --port {port} --delay 0.2" --messa
 run 0 test http --subject web --messages 5000 --connections 20 --seed 1
 run 0 check http .antiphon/trace.jsonl
 
-# Correct but unusual servers; and one that only responds 503, which is not a pass.
+# Correct but unusual servers pass; a server that only responds 503 does not.
 find_python
 odd="$python -S '$ANTIPHON_ROOT/tests/support/odd_http_server.py' {port}"
 run 0 test http --run "$odd odd" --patience 10 --messages 2000 --seed 1
@@ -26,7 +26,7 @@ for mutant in "$ANTIPHON_SUBJECTS"/web-mutant-[0-9][0-9]; do
     check "$(basename "$mutant") is not rejected" grep -q '"verdict":"\(fail\|malformed\)"' found
 done
 
-# A known weak tag matches in If-None-Match, even of a write: 412 is required.
+# A known weak tag matches in If-None-Match, even for a write, so 412 is required.
 rm -rf .antiphon
 others=(--waive weak-tag-ends-list --waive head-range --waive if-unmodified-since-now --waive if-unmodified-since-beside-if-match
     --waive if-modified-since-beside-if-none-match --waive if-none-match-beside-others --waive if-match-beside-star
@@ -41,7 +41,7 @@ out '"if-none-match-strong":"needed"'
 run 1 check http .antiphon/trace.jsonl
 run 0 check http .antiphon/trace.jsonl --waive if-none-match-strong "${others[@]}"
 
-# Writes are done although their conditions are false.
+# A server that writes although the condition is false.
 rm -rf .antiphon
 run 1 test http --subject nginx --seed 1
 out 'expected 412'
@@ -51,7 +51,7 @@ run 0 test http --subject nginx --messages 3000 --seed 1 --waive known --waive i
 out 'waiver if-unmodified-since-now: not needed'
 no_out 'waiver head-range: not needed'
 
-# A server that is not restarted: its previous state is not a failure, and failures are shrunk.
+# If a server is not restarted, its previous state is not a failure, and failures are shrunk.
 "$ANTIPHON" subject nginx >out 2>err &
 server=$!
 wait_listening $server
@@ -69,13 +69,13 @@ done
 kill $server
 wait $server
 
-# With a fault injected, a server that passes fails, and the script reproduces the failure.
+# A passing server fails with an injected fault, and the script reproduces the failure.
 for server in apache nginx; do
     for kind in skip-write stale-tag head-as-get; do
         rm -rf .antiphon
         title="test http --subject $server --break $kind"
         "$ANTIPHON" test http "${budgets[@]}" --subject $server --break $kind --seed 1 --no-shrink --json >out 2>err
-        check 'it is not rejected' grep -q '"verdict":"\(fail\|malformed\)"' out
+        check 'the faulty server is not rejected' grep -q '"verdict":"\(fail\|malformed\)"' out
         check 'the fault is not in the result' grep -q "\"break\":\"$kind\"" out
     done
     run 0 test http --subject $server --break nothing --messages 600 --pipeline 1 --seed 1

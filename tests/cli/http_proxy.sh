@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# http_proxy.sh - the model http-proxy: a correct but unusual proxy passes, wrong ones fail; Apache fails for known violations,
-# passes with these waived, and fails with a fault on either side.
+# http_proxy.sh - the model http-proxy: a correct but unusual proxy passes, wrong ones fail. Apache fails for known
+# violations, passes if these are waived, and fails with a fault on either side.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -14,9 +14,9 @@ forward() { echo "$python -S '$ANTIPHON_ROOT/tests/support/http_forward_proxy.py
 
 run 0 test http-proxy --listen 0 --run "$(forward right)" --messages 3000 --patience 2 --seed 1 --json
 out '"verdict":"pass"'
-# It reuses connections and repeats requests.
+# The correct proxy reuses connections and repeats requests.
 out '"the proxy retries"'
-# The saved trace has the same verdict, also without promises.
+# The saved trace has the same verdict, even without promises.
 run 0 check http-proxy .antiphon/trace.jsonl --explain
 out 'the replay of the explanation holds'
 head -300 .antiphon/trace.jsonl >begin.jsonl
@@ -27,7 +27,7 @@ for wrong in hop via again host slash forwards body client; do
     out '"verdict":"fail"'
 done
 
-# A proxy that repeats requests endlessly is not awaited, although it is never silent.
+# A run ends even if a proxy repeats requests endlessly and is never silent.
 rm -rf .antiphon
 cat >hangs.script <<'END'
 {"antiphon":1,"script":"http-proxy","environment":"tcp","seed":1}
@@ -41,7 +41,7 @@ err 'http-proxy: models a server that calls others; the tester takes their place
 
 # ---- matching calls --------------------------------------------------------------------------------------------------
 
-# Two equal requests; only the responses show which upstream call belongs to which.
+# With two equal requests, only the responses show which upstream call belongs to which request.
 get='{"method":"GET","to":"here","target":"/","host":"here","fields":{}}'
 passed='{"method":"GET","target":"/","host":"here","fields":{},"via":[{"protocol":"1.1","by":"p"}],"more":"","body":""}'
 said() { echo "{\"status\":200,\"fields\":{},\"date\":7,\"body\":\"$1\"${2-}}"; }
@@ -120,7 +120,7 @@ for kind in drop-field:via drop-request-body drop-response-body drop-byte:reques
         --fault-upstream $kind >found
     check "$kind is not rejected" grep -q '"verdict":"\(fail\|malformed\|dead\|starved\)"' found
 done
-# Completely: shrunk, and replayed.
+# A complete test: the failure is shrunk and replayed.
 rm -rf .antiphon
 run 1 test http-proxy --subject apache-proxy --waive options-slash --seed 1 --fault-upstream drop-response-body
 out ' 1 request in '

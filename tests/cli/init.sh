@@ -22,15 +22,15 @@ out 'usage: antiphon init NAME'
 run 0 help init
 check 'files were written' [ -z "$(find . -mindepth 1 -maxdepth 1 -type d ! -name cache)" ]
 
-# Existing files stay; after a write error nothing is left.
+# Existing files are kept; after a write error, no file is left.
 run 0 init fifo-2_x
 out 'cd fifo-2_x && make'
-for file in fifo-2_x.c Makefile README.md; do check "there is no $file" [ -s fifo-2_x/$file ]; done
-check 'an unreplaced @NAME@' test -z "$(grep -rl '@NAME@' fifo-2_x)"
+for file in fifo-2_x.c Makefile README.md; do check "$file is missing" [ -s fifo-2_x/$file ]; done
+check 'an @NAME@ is not replaced' test -z "$(grep -rl '@NAME@' fifo-2_x)"
 echo mine >fifo-2_x/README.md
 run 4 init fifo-2_x
 err 'already exists'
-check 'it was overwritten' [ "$(cat fifo-2_x/README.md)" = mine ]
+check 'an existing file was overwritten' [ "$(cat fifo-2_x/README.md)" = mine ]
 : >taken
 run 4 init taken
 err 'already exists'
@@ -43,7 +43,7 @@ check 'no error with a full standard output' [ $? -eq 4 ]
 
 # The model.
 title='init: the model'
-check 'warnings of the compiler' \
+check 'compiler warnings' \
     "${CC:-cc}" -std=gnu17 -Wall -Wextra -Wshadow -Werror -I"$ANTIPHON_INCLUDE" -c fifo-2_x/fifo-2_x.c -o model.o
 run 0 models fifo-2_x/fifo-2_x.c
 mutants=$(grep -c '^ *[0-9]* ' out)

@@ -10,19 +10,19 @@ title='make install'
 build=$(dirname "$ANTIPHON")
 [ -f "$build/build.ninja" ] || exit 77
 DESTDIR=$dir/root meson install -C "$build" --no-rebuild --quiet >"$dir/out" 2>"$dir/err" </dev/null
-check 'it ends without an error' [ $? -eq 0 ]
+check 'the installation fails' [ $? -eq 0 ]
 program=$(find "$dir/root" -name antiphon -type f -path '*/bin/*')
 prefix=${program%/bin/antiphon}
 for file in bin/antiphon-mutate include/antiphon/model.h share/man/man1/antiphon.1 share/doc/antiphon/README.md \
     share/doc/antiphon/docs/tutorial.md share/doc/antiphon/examples/kv.c; do
-    check "$file is there" [ -s "$prefix/$file" ]
+    check "$file is missing" [ -s "$prefix/$file" ]
 done
-check 'the templates of antiphon init are not' [ ! -e "$prefix/share/doc/antiphon/examples/init" ]
+check 'the templates of antiphon init are installed' [ ! -e "$prefix/share/doc/antiphon/examples/init" ]
 
 unset ANTIPHON_INCLUDE
 XDG_CACHE_HOME=$dir/cache LD_LIBRARY_PATH=$(dirname "$(find "$prefix" -name 'libantiphon.so')") "$program" check \
     "$prefix/share/doc/antiphon/examples/kv.c" "$prefix/share/doc/antiphon/examples/kv-good.jsonl" >"$dir/out" 2>"$dir/err"
-check 'an installed example is checked' [ $? -eq 0 ]
+check 'an installed example does not pass' [ $? -eq 0 ]
 
 title='the installed manual'
 dead=0
@@ -42,19 +42,19 @@ if ldd "$library/libantiphon.so" | grep -q libasan; then sanitizers=-fsanitize=a
 # shellcheck disable=SC2046,SC2086 # one word an option
 "${CC:-cc}" -std=c17 -Wall -Wextra -Werror "$examples/check_history.c" $(pkg-config --cflags --libs antiphon) \
     $sanitizers -o "$dir/check_history" >"$dir/out" 2>"$dir/err"
-check 'it compiles' [ $? -eq 0 ]
+check 'the embedding program does not compile' [ $? -eq 0 ]
 "$dir/check_history" register "$examples/histories/stale-read.log" >"$dir/out" 2>"$dir/err"
-check 'it fails a stale read' [ $? -eq 1 ]
+check 'a stale read does not fail' [ $? -eq 1 ]
 out 'stale-read.log: fail'
 out '"line":20'
 out '"observed":2'
 out '"allowed":[{"answer":4'
 "$dir/check_history" register "$examples/histories/five-clients.log" >"$dir/out" 2>"$dir/err"
-check 'it passes a right history' [ $? -eq 0 ]
+check 'a valid history does not pass' [ $? -eq 0 ]
 out 'five-clients.log: pass'
 "$dir/check_history" "$examples/kv.c" "$examples/kv-good.jsonl" >"$dir/out" 2>"$dir/err"
-check 'it compiles a model with the installed headers' [ $? -eq 0 ]
+check 'a model does not compile with the installed headers' [ $? -eq 0 ]
 "$dir/check_history" nothing "$examples/kv-good.jsonl" >"$dir/out" 2>"$dir/err"
-check 'it reports a missing model' [ $? -eq 2 ]
+check 'a missing model is not reported' [ $? -eq 2 ]
 err "no model named 'nothing'"
 finish

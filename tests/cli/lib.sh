@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# lib.sh - functions that the tests of the program share: a scratch folder, running the program, checking its output.
+# lib.sh - shared functions of the command line tests: a scratch folder, running the program, checking its output.
 #
-# A test reads this file, runs, and ends with `finish`. Each failure is reported with the command line and the output of the
+# A test sources this file and ends with `finish`. Each failure is reported with the command line and the output of the
 # program; the test continues, so that one run shows all failures.
 #
-# No test depends on the speed of the machine. Budgets of time are far larger than needed and end early on success; they
-# only end a test that hangs.
+# No test depends on the speed of the machine. Time limits are far larger than needed and only end a test that hangs.
 set -u
 : "${ANTIPHON:?names the program}" "${ANTIPHON_ROOT:?names the source tree}"
 export LC_ALL=C.UTF-8
@@ -20,9 +19,9 @@ mkdir "$XDG_CACHE_HOME"
 chmod 700 "$XDG_CACHE_HOME"
 
 failures=0
-title=                                     # the command line, or a description, for reports of failures
-hang_s=200                                 # an operation that takes longer hangs
-budgets=(--time 600 --shrink-time 300)     # of antiphon test; explicit options override them
+title=                                     # the command line or a description, for failure messages
+hang_s=200                                 # an operation that takes longer is considered hung
+budgets=(--time 600 --shrink-time 300)     # for antiphon test; explicit options override them
 
 # fail MESSAGE: reports a failure.
 fail() {
@@ -47,7 +46,7 @@ run() {
     if [ $code -ne "$expected" ]; then fail "exit code $code, not $expected"; fi
 }
 
-# feed CODE FILE ARGUMENT...: as run, with FILE as standard input.
+# feed CODE FILE ARGUMENT...: like run, with FILE as standard input.
 feed() {
     local expected=$1 input=$2
     shift 2
@@ -57,11 +56,12 @@ feed() {
     if [ $code -ne "$expected" ]; then fail "exit code $code, not $expected"; fi
 }
 
-# out TEXT, err TEXT: the text occurs in it. no_out, no_err: it does not. quiet_out, quiet_err: it is empty.
+# out TEXT, err TEXT: expects the text in stdout or stderr. no_out, no_err: expects that the text is absent.
+# quiet_out, quiet_err: expect no output.
 out() { grep -qF -e "$1" "$dir/out" || fail "not in stdout: $1"; }
 err() { grep -qF -e "$1" "$dir/err" || fail "not in stderr: $1"; }
-no_out() { if grep -qF -e "$1" "$dir/out"; then fail "in stdout: $1"; fi; }
-no_err() { if grep -qF -e "$1" "$dir/err"; then fail "in stderr: $1"; fi; }
+no_out() { if grep -qF -e "$1" "$dir/out"; then fail "unexpected in stdout: $1"; fi; }
+no_err() { if grep -qF -e "$1" "$dir/err"; then fail "unexpected in stderr: $1"; fi; }
 quiet_out() { if [ -s "$dir/out" ]; then fail 'stdout is not empty'; fi; }
 quiet_err() { if [ -s "$dir/err" ]; then fail 'stderr is not empty'; fi; }
 
@@ -72,7 +72,7 @@ check() {
     if ! "$@"; then fail "$message"; fi
 }
 
-# wait_until COMMAND...: repeats the command until it succeeds; returns 1 if it still fails after $hang_s.
+# wait_until COMMAND...: repeats the command until it succeeds; returns 1 if it still fails after $hang_s seconds.
 wait_until() {
     local end=$((SECONDS + hang_s))
     until "$@"; do
@@ -81,23 +81,23 @@ wait_until() {
     done
 }
 
-# has_ended PROCESS: it no longer runs; a zombie does not count.
+# has_ended PROCESS: succeeds if the process no longer runs; a zombie does not count as running.
 has_ended() { ! kill -0 "$1" 2>/dev/null || [ "$(ps -o stat= -p "$1" | cut -c1)" = Z ]; }
 
-# catches_sigint PROCESS: it is the program, no longer the shell that starts it, and has a handler for SIGINT.
+# catches_sigint PROCESS: succeeds if the process is the program, no longer the shell that starts it, and handles SIGINT.
 catches_sigint() {
     grep -qsx "$(basename "$ANTIPHON")" "/proc/$1/comm" && grep -qs '^SigCgt:.*[2367abef]$' "/proc/$1/status"
 }
 
-# wait_listening PROCESS: waits until it has printed its address to $dir/out; the port is then in $port.
+# wait_listening PROCESS: waits until the process has printed its address to $dir/out, and sets $port.
 wait_listening() {
     is_listening_or_ended() { grep -q '^listening on ' "$dir/out" || has_ended "$1"; }
     wait_until is_listening_or_ended "$1"
     port=$(sed -n 's/^listening on .*:\([0-9]*\)$/\1/p' "$dir/out")
-    check 'it does not listen' [ -n "$port" ]
+    check 'the process does not listen' [ -n "$port" ]
 }
 
-# milliseconds: since the epoch.
+# milliseconds: prints the milliseconds since the epoch.
 milliseconds() { date +%s%3N; }
 
 # find_python: sets $python to the interpreter itself; python3 may be a wrapper script that starts slowly.
@@ -107,7 +107,7 @@ find_python() {
     exit 1
 }
 
-# sanitized: the program is built with the address sanitizer, which takes memory for itself.
+# sanitized: succeeds if the program is built with the address sanitizer, which needs additional memory.
 sanitized() { LC_ALL=C grep -qa __asan_init "$ANTIPHON"; }
 
 finish() {

@@ -13,7 +13,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
 export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_plm=isolated
 export ASAN_OPTIONS=detect_leaks=0
 
-# together RANKS CODE ARGUMENT...: as run, in RANKS processes.
+# together RANKS CODE ARGUMENT...: like run, in RANKS processes.
 together() {
     local ranks=$1 expected=$2
     shift 2
@@ -73,7 +73,7 @@ for ranks in 2 3 2 3 2 3 2 3 2; do
     [ $code -eq 3 ] || break
 done
 title='reach --limit, resumed by other numbers of processes'
-check 'it does not end' test $code -eq 0
+check 'the search does not end' test $code -eq 0
 check 'other sequences after stopping and resuming' test "$(sed 's/"sequence":[0-9]*//' "$dir/all" | sort -u | wc -l)" -eq 4032
 check 'a sequence was found twice' test "$(wc -l <"$dir/all")" -eq 4032
 run 0 reach --checkpoint "$dir/left" --resume --json dme-3
@@ -83,26 +83,26 @@ err 'belongs to another model'
 
 # ---- signals ---------------------------------------------------------------------------------------------------------
 
-# begin ARGUMENT...: starts it in the background and waits for the first checkpoint.
+# begin ARGUMENT...: starts the search in the background and waits for the first checkpoint.
 begin() {
     rm -f "$dir/left"
     title="$*"
     mpirun -n 2 "$ANTIPHON" "$@" >"$dir/out" 2>"$dir/err" </dev/null &
     job=$!
-    check 'it never writes a checkpoint' wait_until [ -s "$dir/left" ]
+    check 'no checkpoint is written' wait_until [ -s "$dir/left" ]
 }
 
-# One process is interrupted: all stop, and the checkpoint has the rest.
+# If one process is interrupted, all stop, and the checkpoint has the remaining work.
 begin reach dme-4 --checkpoint "$dir/left" --every 1
 kill -INT "$(pgrep -P "$job" -x antiphon | head -n 1)"
 wait "$job"
 code=$?
-check 'an interrupt has another exit code' test $code -eq 5
+check 'the exit code of an interrupt is not 5' test $code -eq 5
 out 'so far'
 run 3 reach dme-4 --checkpoint "$dir/left" --resume --limit 1
 out 'so far'
 
-# One process is killed: all end, and the last checkpoint is complete.
+# If one process is killed, all end, and the last checkpoint is complete.
 begin reach dme-4 --checkpoint "$dir/left" --every 1
 kill -KILL "$(pgrep -P "$job" -x antiphon | tail -n 1)"
 wait "$job"
@@ -114,13 +114,13 @@ run 3 reach dme-4 --checkpoint "$dir/left" --resume --limit 1
 # ---- errors ----------------------------------------------------------------------------------------------------------
 
 together 2 30 reach no-such-program
-check 'not one message' test "$(grep -c 'no such program' "$dir/err")" -eq 1
+check 'not exactly one message' test "$(grep -c 'no such program' "$dir/err")" -eq 1
 together 2 2 reach dp-3 --exclusive nothing
-check 'not one message' test "$(grep -c 'no local event of that name' "$dir/err")" -eq 1
+check 'not exactly one message' test "$(grep -c 'no local event of that name' "$dir/err")" -eq 1
 together 2 2 reach dp-3 --draw 1
 err 'not with mpirun'
 
-# Another model of the same name, as on another machine.
+# One process has another model of the same name, as on another machine.
 mkdir "$dir/here" "$dir/there"
 cp "$dir/careless.alts" "$dir/here/m.alts"
 sed 's/take b token/note out/' "$dir/careless.alts" >"$dir/there/m.alts"
@@ -131,15 +131,15 @@ code=$?
 check 'the other model is accepted' test $code -eq 67
 err 'rank 1 has another model'
 
-# Without the library.
+# The MPI library is missing.
 mkdir "$dir/alone"
 cp "$ANTIPHON" "$dir/alone/antiphon"
 if ! ldconfig -p | grep -q libantiphon-mpi; then
     title='reach without libantiphon-mpi'
-    # LD_LIBRARY_PATH may name the folder of the build.
+    # LD_LIBRARY_PATH may contain the build folder.
     env -u LD_LIBRARY_PATH timeout $hang_s mpirun -n 2 "$dir/alone/antiphon" reach dp-3 >"$dir/out" 2>"$dir/err" </dev/null
     code=$?
-    check 'it runs without its library' test $code -eq 67
+    check 'the search runs without the library' test $code -eq 67
     err 'libantiphon-mpi.so cannot be loaded'
 fi
 run 0 reach dp-3

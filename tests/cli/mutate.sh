@@ -9,7 +9,7 @@ mkdir tmp
 export TMPDIR=$dir/tmp
 
 same() { if [ "$1" != "$2" ]; then fail "$1, not $2"; fi; }
-# count NAME: that number in the printed JSON.
+# count NAME: prints that number from the JSON output.
 count() { grep -o "\"$1\":[0-9]*" "$dir/out" | tail -n 1 | sed 's/.*://'; }
 nothing_left() { same "$(ls tmp)" ''; }
 
@@ -51,7 +51,7 @@ run 0 mutate small.c --lines 6 --json
 out '"identity":"relational least \"<\" \"<=\" 1"'
 same "$(grep -o '"line":6' out | wc -l)" 8
 run 0 mutate small.c --write 3
-sed 's/a < b/a <= b/' small.c | cmp -s - out || fail 'not the source of mutant 3'
+sed 's/a < b/a <= b/' small.c | cmp -s - out || fail 'the output is not the source of mutant 3'
 run 0 mutate small.c --diff 3
 cp out diff
 cp small.c patched.c
@@ -65,7 +65,7 @@ run 7 mutate "$ANTIPHON_ROOT/subjects/swap/swap.c" --lines 113-119 --json -j 2 \
     --build 'cc -fsyntax-only -w {source} && printf x >{program}' --test 'true {program}'
 err 'no mutant to test'
 same "$(($(count broken) + $(count equivalent)))" "$(grep -o '"number"' out | wc -l)"
-check 'few mutants compile' [ "$(count equivalent)" -gt 5 ]
+check 'too few mutants compile' [ "$(count equivalent)" -gt 5 ]
 
 # ---- running ---------------------------------------------------------------------------------------------------------
 
@@ -73,7 +73,7 @@ cc="cc -O0 -w {source} -o {program}"
 # shellcheck disable=SC2016 # for the shell that runs it
 printf '%s\n' 'p=$1' 'for t in "1 2 1" "2 1 1" "5 5 5" "3 4 3"; do set -- $t; $p $1 $2; [ $? = $3 ] || exit 1; done' >three.sh
 run 1 mutate small.c --function least --build "$cc" --test 'sh three.sh {program}' -j 2
-# With <=, least is the same: no test can notice it.
+# With <=, the function least gives the same results, so no test can kill the mutant.
 out 'relational least "<" "<=" 1'
 out '-    if (a < b)'
 out '+    if (a <= b)'
@@ -95,7 +95,7 @@ run 1 mutate small.c --operators relational --function least --build "$cc" --tes
 out 'listed as equivalent, but killed:'
 out 'relational least "<" ">" 1'
 
-# The same object code: __LINE__ and __FILE__, which assert uses, are those of the original.
+# Mutants with the same object code. __LINE__ and __FILE__, which assert uses, are those of the original.
 cat >same.c <<'END'
 #include <assert.h>
 int main(void)
@@ -113,9 +113,9 @@ same "$(count equivalent)" 1
 out '"after":"!=","before":"<","column":14,"fate":"equivalent"'
 # <= and > both end with an i that is not 3, which the compiler knows: one of them is tested for both.
 out '"fate":"duplicate","function":"main"'
-check 'none is tested' [ "$(count killed)" -ge 1 ]
+check 'no mutant is tested' [ "$(count killed)" -ge 1 ]
 
-# A test that exceeds its time limit is killed, with all processes that it has started.
+# A test that exceeds its time limit is killed together with all processes that it started.
 cat >loop.c <<'END'
 int main(void)
 {
@@ -127,10 +127,10 @@ int main(void)
 END
 run 0 mutate loop.c --lines 5 --operators constant,variable,arithmetic --build "$cc" \
     --test 'sleep 1000 & echo $! >>sleepers; setsid sleep 1000 & echo $! >>sleepers; {program}' --time 2 --json -j 4
-check 'none timed out' [ "$(count timed_out)" -gt 0 ]
-check 'few processes were started' [ "$(wc -l <sleepers)" -gt 3 ]
+check 'no mutant timed out' [ "$(count timed_out)" -gt 0 ]
+check 'too few processes were started' [ "$(wc -l <sleepers)" -gt 3 ]
 while read -r pid; do
-    if kill -0 "$pid" 2>/dev/null; then fail "process $pid is left"; fi
+    if kill -0 "$pid" 2>/dev/null; then fail "process $pid is still running"; fi
 done <sleepers
 nothing_left
 cat >broken.c <<'END'
@@ -142,13 +142,13 @@ END
 run 7 mutate broken.c --lines 3 --operators arithmetic --build "$cc" --test '{program}' --json
 same "$(count broken)" 4
 
-# Headers beside the source are found.
+# Headers in the folder of the source are found.
 mkdir beside
 echo '#define THREE 3' >beside/three.h
 printf '#include "three.h"\nint main(void) { return THREE - 3; }\n' >beside/main.c
 run 0 mutate beside/main.c --operators constant --build "$cc" --test '{program}'
 
-# Interrupted: the results so far are printed, and nothing is left.
+# After an interrupt, the results so far are printed, and no process or file is left.
 title='mutate, interrupted'
 "$ANTIPHON" mutate small.c --build "$cc" --test 'echo $$ >>begun; [ $(wc -l <begun) = 1 ] || exec sleep 1000; true {program}' \
     --time 1000 >out 2>err </dev/null &
@@ -158,9 +158,9 @@ kill -TERM $mutator
 wait $mutator
 same $? 5
 out 'were not run'
-if kill -0 "$(tail -n 1 begun)" 2>/dev/null; then fail 'the test is left'; fi
+if kill -0 "$(tail -n 1 begun)" 2>/dev/null; then fail 'the test is still running'; fi
 nothing_left
-# Killed: its folder is left, but no process.
+# After SIGKILL, the folder is left, but no process.
 rm begun
 "$ANTIPHON" mutate small.c --build "$cc" --test 'echo $$ >>begun; [ $(wc -l <begun) = 1 ] || exec sleep 1000; true {program}' \
     --time 1000 >out 2>err </dev/null &
@@ -168,7 +168,7 @@ mutator=$!
 until [ -e begun ] && [ "$(wc -l <begun)" -ge 2 ]; do sleep 0.02; done
 kill -KILL $mutator
 wait $mutator 2>/dev/null
-check 'the test is left after SIGKILL' wait_until has_ended "$(tail -n 1 begun)"
+check 'the test is still running after SIGKILL' wait_until has_ended "$(tail -n 1 begun)"
 
 # ---- errors ------------------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# no_false_rejects.sh - correct servers are not rejected: with unsolicited messages, closed connections, a short backlog.
+# no_false_rejects.sh - correct servers with unsolicited messages, closed connections or a short backlog are not rejected.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -43,7 +43,7 @@ END
 find_python
 odd="$python -S '$ANTIPHON_ROOT/tests/support/odd_servers.py' {port}"
 
-# A message to a subscriber that has closed its connection is not seen, and not required.
+# A message to a subscriber that has closed its connection is not observed and not required.
 cat >left.script <<'END'
 {"antiphon":1,"script":"news","environment":"tcp","seed":1}
 {"label":1,"conn":0,"send":{"f":"sub"}}

@@ -25,7 +25,7 @@ out '"po":30,'
 run 0 reach -j 3 dme-3 --json
 out '"po":4032,"deadlocks":0,'
 
-# Counted without visiting each sequence.
+# Sequences are counted without visiting each one.
 counted() {
     run 0 reach --count "$1" --json
     out "\"model\":\"$1\",\"complete\":true,\"po\":$2,\"deadlocks\":0,"
@@ -42,7 +42,7 @@ for more in '-j 2' --list '--sample 3' '--limit 3' --deadlock-free --states --lo
 done
 run 3 reach --count --memory 1 dme-4
 out 'the memory limit was reached'
-# Five messages in any order are 120 sequences: 18 such pairs have 120 ^ 18, and 120 ^ 19 is more than 2 ^ 128.
+# Five messages in any order have 120 sequences; 18 such pairs have 120 ^ 18, and 120 ^ 19 exceeds 2 ^ 128.
 pairs() {
     echo 'alts pairs'
     for i in $(seq "$1"); do printf 'component S%s\ncomponent R%s\n' "$i" "$i"; done
@@ -65,7 +65,7 @@ out 'the number of sequences exceeds 128 bits'
 
 # ---- sequences -------------------------------------------------------------------------------------------------------
 
-# Each once: the lists of one thread and of four are the same except for order and numbers.
+# Each sequence is found once. The lists from one thread and from four differ only in order and numbers.
 run 0 reach --list --races dme-3
 sed 's/"sequence":[0-9]*//' "$dir/out" | sort >"$dir/one"
 check 'a sequence is missing' test "$(wc -l <"$dir/one")" -eq 4032
@@ -81,7 +81,7 @@ run 0 reach --list dp-2
 no_out '"race"'
 no_out '"clock"'
 
-# A sample consists of sequences of the model; the same seed draws the same sample.
+# A sample consists of sequences of the model, and the same seed draws the same sample.
 run 0 reach --list --races --sample 50 --seed 7 dme-3
 sed 's/"sequence":[0-9]*//' "$dir/out" >"$dir/sample"
 check 'a sample is too small' test "$(wc -l <"$dir/sample")" -eq 50
@@ -143,7 +143,7 @@ out '"holds":false'
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
 
-# Stopped and resumed several times, it finds each sequence once.
+# A search that is stopped and resumed several times finds each sequence once.
 rm -f "$dir/all"
 options=
 for _ in 1 2 3 4 5 6 7 8; do
@@ -154,7 +154,7 @@ for _ in 1 2 3 4 5 6 7 8; do
     [ $code -eq 3 ] || break
 done
 title='reach --limit, resumed'
-check 'it does not end' test $code -eq 0
+check 'the search does not end' test $code -eq 0
 check 'other sequences after stopping and resuming' test "$(sed 's/"sequence":[0-9]*//' "$dir/all" | sort -u | wc -l)" -eq 4032
 check 'a sequence was found twice' test "$(wc -l <"$dir/all")" -eq 4032
 run 0 reach --checkpoint "$dir/left" --resume --json dme-3
@@ -176,14 +176,14 @@ err 'cannot be written'
 
 # ---- memory ----------------------------------------------------------------------------------------------------------
 
-# peak ARGUMENT...: the peak memory of the program in KB.
+# peak ARGUMENT...: prints the peak memory of the program in KB.
 find_python
 peak() {
     "$python" -S -c 'import resource, subprocess, sys
 subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$ANTIPHON" "$@"
 }
-# A hundred times as many sequences need no more memory: one byte per sequence would be noticed.
+# A hundred times as many sequences need no more memory; the test would detect one byte per sequence.
 if ! sanitized; then
     title='reach --limit, its memory'
     few=$(peak reach --limit 20000 dme-4)
@@ -191,7 +191,7 @@ if ! sanitized; then
     check "memory grows with the number of sequences: $few, then $many kB" test "$many" -lt $((few + 1024))
 fi
 
-# Long runs with much pending work, which is spilled to a file. (test_spill_queue.c checks the counts.)
+# Long runs with much pending work, which spills to a file. (test_spill_queue.c checks the counts.)
 awk 'BEGIN {
     print "alts long\ncomponent R\ncomponent S0\ncomponent S1\ncomponent S2\nport p of R\nbehaviour R states 12001 initial 0"
     for (i = 0; i < 12000; i++) print i, "->", i + 1, "take p x"
@@ -220,11 +220,11 @@ run 2 reach --memory 1 --sample 2 dp-2
 # ---- pictures --------------------------------------------------------------------------------------------------------
 
 run 0 reach --draw 2 dp-2
-check 'another drawing' cmp <(sed '$d' "$dir/out") "$ANTIPHON_ROOT/tests/cli/reach-draw.txt"
+check 'the drawing differs' cmp <(sed '$d' "$dir/out") "$ANTIPHON_ROOT/tests/cli/reach-draw.txt"
 LC_ALL=C run 0 reach --draw 1 dp-2
-check 'it is not ASCII' test -z "$(LC_ALL=C tr -d '\n -~' <"$dir/out")"
+check 'the drawing is not ASCII' test -z "$(LC_ALL=C tr -d '\n -~' <"$dir/out")"
 run 0 reach --draw 3 --sample 3 dme-3
-check 'a sample is not drawn' test "$(grep -c '^sequence ' "$dir/out")" -eq 3
+check 'not three drawn samples' test "$(grep -c '^sequence ' "$dir/out")" -eq 3
 run 0 reach --draw 1 "$dir/careless.alts"
 out 'sequence 1: deadlock'
 out 'A waits in state 2: receiving token'
@@ -256,11 +256,11 @@ err 'cannot be written'
 run 0 reach --print alts tdme
 cp "$dir/out" "$dir/tdme.alts"
 run 0 reach --print alts "$dir/tdme.alts"
-check 'a written and read model differs' cmp -s "$dir/out" "$dir/tdme.alts"
+check 'a model that was written and read differs' cmp -s "$dir/out" "$dir/tdme.alts"
 run 0 reach --json "$dir/tdme.alts"
 out '"po":30,'
 
-# One component from a separate file.
+# One component is in a separate file.
 run 0 reach --print aut --component C tdme
 cp "$dir/out" "$dir/c.aut"
 sed '/^behaviour C /,$d' "$dir/tdme.alts" >"$dir/split.alts"
@@ -359,7 +359,7 @@ err 'interrupted before all local sequences were found'
 
 # ---- invalid models --------------------------------------------------------------------------------------------------
 
-# wrong CODE MESSAGE MOVES-OF-A: the message names component and state.
+# wrong CODE MESSAGE MOVES-OF-A: expects a message that names the component and the state.
 wrong() {
     printf 'alts m\ncomponent A\ncomponent B\nport p of A\nport q of B\nbehaviour A states 3 initial 0\n%b' "$3" >"$dir/m.alts"
     printf 'behaviour B states 1 initial 0\n' >>"$dir/m.alts"
@@ -374,7 +374,7 @@ wrong 63 'component A, state 0: it sends to p, its own port' '0 -> 1 post p x\n'
 wrong 64 'component A, state 0: it is on a cycle' '0 -> 1 post q x\n1 -> 0 note again\n'
 run 0 reach --unroll 2 --list "$dir/m.alts"
 check 'not two sends in two rounds' test "$(grep -o '"op":"send"' "$dir/out" | wc -l)" -eq 2
-# Two paths through a cycle that join: both can be taken, in either order.
+# Two paths through a cycle join again: both can be taken, in either order.
 cat >"$dir/met.alts" <<'END'
 alts met
 component A

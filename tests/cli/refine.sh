@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# refine.sh - antiphon refine: models that refine another, counterexamples of others, and models that cannot be compared.
+# refine.sh - antiphon refine: models that refine another, counterexamples for others, and models that cannot be compared.
 . "$ANTIPHON_ROOT/tests/cli/lib.sh"
 
 # ---- the implementation of the swap server ---------------------------------------------------------------------------
@@ -30,12 +30,12 @@ for variant in $variants; do
     esac
 done
 
-# Random schedules find it, too; the same seed gives the same result.
+# Random schedules also find a counterexample; the same seed gives the same result.
 run 1 refine --clients 1 --messages 1 --mutate late-keep --seed 3 --json swap-impl swap
 sed 's/"milliseconds":[0-9]*//' "$dir/out" >"$dir/first"
 run 1 refine --clients 1 --messages 1 --mutate late-keep --seed 3 --json swap-impl swap
 sed 's/"milliseconds":[0-9]*//' "$dir/out" >"$dir/second"
-check 'the same seed, another result' cmp -s "$dir/first" "$dir/second"
+check 'the same seed gives another result' cmp -s "$dir/first" "$dir/second"
 
 # The reductions change the number of states, not the result.
 run 0 refine --random 0 --clients 2 --messages 1 --chunks 2 --json swap-impl swap

@@ -25,14 +25,14 @@ FILE:6: no explanation for this response: read → 3
 END
 COLUMNS=80 run 1 check --color never register "$bad"
 head -9 "$dir/out" | sed "s|^$dir/[^:]*:|FILE:|" >"$dir/drawn"
-if ! diff "$dir/expected" "$dir/drawn"; then fail 'another diagram'; fi
+if ! diff "$dir/expected" "$dir/drawn"; then fail 'the diagram differs'; fi
 out 'if the requests were applied in this order (by line): 1, 4, 2'
 LC_ALL=C COLUMNS=80 run 1 check --color never register "$bad"
-check 'not ASCII without a UTF-8 locale' [ "$(LC_ALL=C tr -d '\n -~' <"$dir/out" | wc -c)" -eq 0 ]
+check 'the output is not ASCII without a UTF-8 locale' [ "$(LC_ALL=C tr -d '\n -~' <"$dir/out" | wc -c)" -eq 0 ]
 COLUMNS=60 run 1 check register "$bad"
-check 'wider than 60 columns' [ "$(head -8 "$dir/out" | tail -6 | wc -L)" -le 60 ]
+check 'the output is wider than 60 columns' [ "$(head -8 "$dir/out" | tail -6 | wc -L)" -le 60 ]
 
-# Colour: on request, or on a terminal.
+# Colour is used on request or on a terminal.
 escape=$(printf '\033[')
 run 1 check register "$bad"
 no_out "$escape"
@@ -65,8 +65,8 @@ out 'no explanation for'
 run 1 check register "$dir/good" "$bad" "$dir/broken"
 out '3 files: 1 pass, 1 fail, 1 error'
 
-# JSON: one object per trace and line. The program's own reader accepts it as an ignored field of a trace, where fractions
-# are allowed.
+# JSON: one object per trace and line. The program's own JSON reader accepts the object as an ignored field of a trace, where
+# fractions are allowed.
 run 1 check --json register "$dir/good" "$bad" "$dir/broken"
 check 'not three lines' [ "$(wc -l <"$dir/out")" -eq 3 ]
 for field in file verdict check_ms operations configurations exit model format; do
@@ -94,7 +94,7 @@ out '"because":[{"clause":"RFC 9110 13.1.1","decision":"If-Match: tags match","v
 run 1 check --json -j 2 etag-kv "$etag" "$etag"
 check 'no rationale from workers' [ "$(grep -c '"because":\[{"clause":' "$dir/out")" -eq 2 ]
 
-# Without rpc: each message is drawn separately, the mark is at the response, and responses are shown completely.
+# Without rpc, each message is drawn separately, the mark is at the response, and responses are shown in full.
 cat >"$dir/two.c" <<'END'
 #include <antiphon/model.h>
 static void step(aph *m, aph_value *state)
@@ -121,7 +121,7 @@ FILE:4: no explanation for this response: {"f":"end"}, to client 1
 END
 COLUMNS=90 run 1 check --color never "$dir/two.c" "$dir/unpaired"
 head -8 "$dir/out" | sed "s|^$dir/[^:]*:|FILE:|" >"$dir/drawn"
-if ! diff "$dir/expected" "$dir/drawn"; then fail 'another diagram'; fi
+if ! diff "$dir/expected" "$dir/drawn"; then fail 'the diagram differs'; fi
 run 1 check --json "$dir/two.c" "$dir/unpaired"
 no_out '"request":null'
 out '"violated":true'
@@ -132,10 +132,10 @@ awk 'BEGIN {
     print "{\"conn\":1,\"send\":{\"f\":\"read\"}}\n{\"conn\":1,\"recv\":3}"
 }' >"$dir/order"
 COLUMNS=70 run 1 check register "$dir/order"
-check 'wider than 70 columns' [ "$(grep -v "$dir" "$dir/out" | wc -L)" -le 70 ]
+check 'the output is wider than 70 columns' [ "$(grep -v "$dir" "$dir/out" | wc -L)" -le 70 ]
 sed 's/"recv":3}/"recv":29}/' "$dir/order" >"$dir/ordered"
 COLUMNS=70 run 0 check --explain register "$dir/ordered"
-check 'wider than 70 columns' [ "$(grep -v "$dir" "$dir/out" | wc -L)" -le 70 ]
+check 'the output is wider than 70 columns' [ "$(grep -v "$dir" "$dir/out" | wc -L)" -le 70 ]
 
 # JUnit.
 run 1 check --junit "$dir/junit.xml" register "$dir/good" "$bad" "$dir/broken"
@@ -144,7 +144,7 @@ for text in '<testsuites name="antiphon" tests="3" failures="1" errors="1"' '<fa
     check "not in the JUnit file: $text" grep -qF -e "$text" "$dir/junit.xml"
 done
 check 'not three test cases' [ "$(grep -c '<testcase ' "$dir/junit.xml")" -eq 3 ]
-if command -v xmllint >/dev/null; then check 'not well formed' xmllint --noout "$dir/junit.xml"; fi
+if command -v xmllint >/dev/null; then check 'the JUnit file is not well-formed' xmllint --noout "$dir/junit.xml"; fi
 run 4 check --junit "$dir/nowhere/junit.xml" register "$dir/good"
 err "$dir/nowhere/junit.xml"
 

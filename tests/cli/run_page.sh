@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# run_page.sh - the page of a run in a browser: positions of arrows and labels; data of a server has no effect as markup;
-# the page of a long run stays small.
+# run_page.sh - the page of a run in a browser: positions of arrows and labels; server data has no effect as
+# markup; the page of a long run stays small.
 #
-# The unit test test_run_page, in the folder of the program, writes the pages. The browser prints the document after its
-# script has run, with positions as numbers.
+# The unit test test_run_page, in the folder of the program, writes the pages. The browser prints the document, with
+# numeric positions, after its script has run.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -23,8 +23,8 @@ if ! "$samples" "$dir" 2>"$dir/err"; then
     finish
 fi
 
-# open PAGE[#ADDRESS]: the document is in $dir/out, one element per line; errors of the browser are in $dir/err. As root the
-# browser runs only without its sandbox.
+# open PAGE[#ADDRESS]: writes the document to $dir/out, one element per line, and the browser's errors to $dir/err. As root,
+# the browser runs only without its sandbox.
 open() {
     title="the page $1"
     HOME=$dir timeout $hang_s "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run \
@@ -33,15 +33,15 @@ open() {
         --dump-dom "file://$dir/${1%%#*}.html${1#"${1%%#*}"}" >"$dir/dom" 2>"$dir/log"
     sed 's/</\n</g' "$dir/dom" >"$dir/out"
     grep -a CONSOLE "$dir/log" >"$dir/err"
-    quiet_err # no errors of the script, and no violations of the policy
+    quiet_err # no script errors and no policy violations
 }
 
-# count NUMBER TEXT: NUMBER elements contain the text.
+# count NUMBER TEXT: expects that NUMBER elements contain the text.
 count() { check "not $1 times: $2" [ "$(grep -cF -e "$2" "$dir/out")" -eq "$1" ]; }
 
 # arrows: checks that each arrow begins and ends on the lines of its participants, that time runs down, and that each
-# label is just above its arrow, between the connections and the subject. Prints for each message its index in the run, its
-# connection, its direction and its label.
+# label is just above its arrow, between the connections and the subject. Prints the index in the run, connection, direction
+# and label of each message.
 arrows() {
     awk '
     function of(name,    at) {
@@ -100,27 +100,27 @@ out '<td>get: not found'
 out 'antiphon replay .antiphon/kv-1.jsonl --target 127.0.0.1:4711'
 out '│◀── ✗ #6'
 
-# Inert: no elements but ours, no event handlers, no network requests; the text is readable.
+# Server data is inert: it adds no elements, event handlers or network requests; its text is readable.
 open hostile
 for tag in '<img' '<script' '<iframe' '<a ' '<form' '<object' '<style>@'; do count 0 "$tag"; done
-check 'an element handles an event' [ "$(grep -cE '^<[a-zA-Z]+( [a-zA-Z:-]+="[^"]*")* on[a-z]+=' "$dir/out")" -eq 0 ]
-check 'another title' grep -qF '<title>malformed: ' "$dir/out"
+check 'an element has an event handler' [ "$(grep -cE '^<[a-zA-Z]+( [a-zA-Z:-]+="[^"]*")* on[a-z]+=' "$dir/out")" -eq 0 ]
+check 'the title differs' grep -qF '<title>malformed: ' "$dir/out"
 no_out '<title>owned'
-check 'a network request' [ "$(grep -c 'evil\.invalid' "$dir/net")" -eq 0 ]
+check 'the page makes a network request' [ "$(grep -c 'evil\.invalid' "$dir/net")" -eq 0 ]
 out 'img src=http://evil.invalid/x onerror='
 out '\xff\xfe\xc3('
 out '\u202e'
 arrows >"$dir/arrows" || fail "arrows: $(grep WRONG "$dir/arrows")"
 check 'not seven arrows' [ "$(wc -l <"$dir/arrows")" -eq 7 ]
 
-# Long: the page is small, and each message can be selected.
+# The page of a long run is small, and each message can be selected.
 for page in long various; do
     title="the page $page"
-    check '2 MB or more' [ "$(wc -c <"$dir/$page.html")" -lt 2000000 ]
+    check 'the page has 2 MB or more' [ "$(wc -c <"$dir/$page.html")" -lt 2000000 ]
 done
 open long#m12346
 arrows >"$dir/arrows" || fail "arrows: $(grep WRONG "$dir/arrows")"
-check 'not a window of 28' [ "$(wc -l <"$dir/arrows")" -eq 28 ]
+check 'not 28 arrows in the window' [ "$(wc -l <"$dir/arrows")" -eq 28 ]
 count 1 'class="message received chosen"'
 check 'another message is selected' grep -qF 'data-i="12345"' <(grep -F 'received chosen' "$dir/out")
 out '12,346 of 100,000'

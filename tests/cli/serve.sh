@@ -7,7 +7,7 @@
 
 server=
 
-# start ARGUMENT...: antiphon serve, on a free port, which is then in $port.
+# start ARGUMENT...: starts antiphon serve on a free port and sets $port.
 start() {
     title="serve $*"
     : >"$dir/out"
@@ -19,20 +19,20 @@ start() {
 # prints TEXT: waits until the server has printed the text to stderr.
 prints() { check "stderr never has: $1" wait_until grep -qF -e "$1" "$dir/err"; }
 
-# ended CODE: the server exits with that code.
+# ended CODE: waits until the server exits with that code.
 ended() {
     wait $server
     code=$?
     if [ $code -ne "$1" ]; then fail "exit code $code, not $1"; fi
 }
 
-# stop [SIGNAL]: the server ends on the signal, with exit code 0.
+# stop [SIGNAL]: sends the signal and expects exit code 0.
 stop() {
     kill -"${1:-TERM}" $server
     ended 0
 }
 
-# exchange TEXT...: sends the lines on one connection and prints as many lines of responses, fewer if the server closes.
+# exchange TEXT...: sends the lines on one connection and prints one response line for each, or fewer if the server closes.
 exchange() {
     exec 3<>/dev/tcp/127.0.0.1/"$port" || return
     printf '%s\n' "$@" >&3
@@ -44,12 +44,12 @@ same() {
     if [ "$1" != "$2" ]; then fail "got: $1, not: $2"; fi
 }
 
-# Responses come in order; the state outlives the connection.
+# Responses arrive in order; the state survives the connection.
 start kv --seed 7
 same "$(exchange '{"f":"put","key":"a","value":"x"}' '{"f":"append","key":"a","value":"y"}' '{"f":"get","key":"a"}')" \
     $'"ok"\n"ok"\n"xy"'
 same "$(exchange '{"f":"get","key":"a"}')" '"xy"'
-# One byte at a time.
+# A request that arrives one byte at a time.
 exec 3<>/dev/tcp/127.0.0.1/"$port"
 text='{"f":"get","key":"a"}'
 for ((i = 0; i < ${#text}; i++)); do printf '%s' "${text:i:1}" >&3; done
@@ -72,15 +72,15 @@ out 'kv, environment tcp, seed 7'
 out 'connections'
 check 'the counts differ' grep -q '^7 requests taken, 7 responses sent' "$dir/out"
 
-# SIGINT; and a given port, which two servers cannot share.
+# SIGINT ends the server. Two servers cannot share a given port.
 start kv --port 0
 "$ANTIPHON" serve kv --port "$port" >"$dir/out2" 2>"$dir/err2"
 same $? 53
 grep -q '127.0.0.1:[0-9]*: cannot listen' "$dir/err2" || fail 'no message about a taken port'
-# A shell ignores SIGINT for background jobs, but the program handles it.
+# A shell starts background jobs with SIGINT ignored, but the program handles it.
 stop INT
 
-# The same seed and sequential requests give the same responses, another seed others.
+# With sequential requests, the same seed gives the same responses, and another seed gives others.
 responses() {
     start etag-kv --env sync --seed "$1"
     for i in 1 2 3 4 5 6 7 8; do
@@ -91,10 +91,10 @@ responses() {
 responses 1 >"$dir/first"
 responses 1 >"$dir/second"
 responses 2 >"$dir/third"
-check 'the same seed, other responses' cmp "$dir/first" "$dir/second"
-check 'another seed, the same responses' test "$(cat "$dir/first")" != "$(cat "$dir/third")"
+check 'the same seed gives other responses' cmp "$dir/first" "$dir/second"
+check 'another seed gives the same responses' test "$(cat "$dir/first")" != "$(cat "$dir/third")"
 
-# Delays: about twice the mean for a request and its response; none in sync.
+# A request and its response take about twice the mean delay; there are no delays in sync.
 start swap --delay 200 --seed 1
 begin=$(milliseconds)
 exec 3<>/dev/tcp/127.0.0.1/"$port"
@@ -175,7 +175,7 @@ same "$(exchange '"twice"' '"nothing"')" $'1\n2'
 same "$(exchange '"lucky"')" '"lucky"'
 exec 4<>/dev/tcp/127.0.0.1/"$port"
 printf '"with"\n' >&4
-# As the first message of a step, "me" has no response; "with" may arrive later.
+# "me" is the first message of a step and gets no response; "with" may arrive later.
 exec 5<>/dev/tcp/127.0.0.1/"$port"
 answer=
 until read -r -t 0.2 answer <&4; do printf '"me"\n' >&5; done
@@ -218,7 +218,7 @@ err 'a step does not end'
 wrong 44 'aph_send(m, q.from, aph_str("four"));' '.codec = &three'
 err 'not a message of its codec, fixed: "four"'
 
-# A step that does not end does not delay a signal: the exit code is 0, not that of a stuck step.
+# An endless step does not delay a signal; the exit code is 0, not that of a stuck step.
 cat >"$dir/loops.c" <<'END'
 #include <antiphon/model.h>
 #include <stdio.h>
@@ -248,7 +248,7 @@ printf '{"f":"put","key":"big","value":"%s"}\n' "$value" >&4
 (yes '{"f":"get","key":"big"}' | timeout 2 head -c 50000000 >&4) 2>/dev/null
 same "$(exchange '{"f":"get","key":"big"}')" "\"$value\""
 resident=$(awk '/VmRSS/ { print $2 }' /proc/$server/status)
-if ! sanitized; then check "it uses $resident kB" [ "$resident" -lt 60000 ]; fi
+if ! sanitized; then check "the server uses $resident kB" [ "$resident" -lt 60000 ]; fi
 exec 4>&-
 same "$(exchange '{"f":"get","key":"big"}')" "\"$value\""
 stop
@@ -271,7 +271,7 @@ same "$(timeout 1 dd bs=100 count=1 <&3 2>/dev/null)" ''
 exec 3>&-
 stop
 
-# Standard output that cannot be written.
+# Standard output is not writable.
 title='serve kv >/dev/full'
 "$ANTIPHON" serve kv >/dev/full 2>"$dir/err"
 same $? 4

@@ -9,12 +9,12 @@
 cd "$dir" || exit 1
 serve="'$ANTIPHON' serve"
 
-# swap-impl sends bytes in chunks; it is for antiphon refine.
+# swap-impl is excluded: it sends bytes in chunks and is for antiphon refine.
 models=$("$ANTIPHON" models | sed '/^$/,$d; s/ .*//' | grep -v -x swap-impl)
 check 'no models' [ -n "$models" ]
 
 for model in $models; do
-    # A proxy connects to the tester.
+    # A proxy model connects to the tester.
     calls=() listens=
     [ "$model" != http-proxy ] || { calls=(--listen 0) listens='--calls 127.0.0.1:{listen}'; }
     for delay in 0 2; do
@@ -36,7 +36,7 @@ done
 run 7 test queue --run "$serve queue --port {port}" --messages 2 --seed 3
 out 'was sent'
 
-# One mutant completely: shrunk, kept, replayed, reported as a page and as JUnit.
+# A complete test of one mutant: the failure is shrunk, kept, replayed, and reported as a page and as JUnit.
 rm -rf .antiphon
 subject="$serve kv --port {port} --delay 0.1 --mutate append-puts"
 run 1 test kv --run "$subject" --seed 17 --report page.html --junit junit.xml

@@ -16,7 +16,7 @@ chmod 711 "$TMPDIR"
 server=
 port=
 
-# start NAME [ARGUMENT...]: antiphon subject; the port is then in $port.
+# start NAME [ARGUMENT...]: starts antiphon subject and sets $port.
 start() {
     title="subject $*"
     : >"$dir/out"
@@ -25,19 +25,19 @@ start() {
     wait_listening $server
 }
 
-# ended CODE: it ends with that code and leaves nothing.
+# ended CODE: waits until the command exits with that code and leaves nothing behind.
 ended() {
     wait $server 2>/dev/null
     code=$?
     if [ $code -ne "$1" ]; then fail "exit code $code, not $1"; fi
-    # If it was killed, another process cleans up.
+    # If the command was killed, another process cleans up.
     wait_until nothing_is_left || fail "left behind: $(listens && echo a server) $(ls -A "$TMPDIR")"
 }
 
 nothing_is_left() { ! listens && [ -z "$(ls -A "$TMPDIR")" ]; }
 listens() { (exec 3<>/dev/tcp/127.0.0.1/"$port") 2>/dev/null; }
 
-# http ARGUMENT... PATH: prints the status; the fields are in $dir/fields, the body in $dir/body.
+# http ARGUMENT... PATH: prints the status, and writes the fields to $dir/fields and the body to $dir/body.
 http() {
     local path=${*: -1}
     curl -s -m $hang_s -o "$dir/body" -D "$dir/fields" -w '%{http_code}' "${@:1:$#-1}" "http://127.0.0.1:$port$path"
@@ -49,15 +49,15 @@ same() {
 
 field() { sed -n "s/^$1: \(.*\)\r\$/\1/Ip" "$dir/fields"; }
 
-# Writing, reading and conditional reading, the same for all servers.
+# Writes, reads and conditional reads, which all servers support.
 writes_and_reads() {
     local tag
     same "$(http -T - /a <<<one)" 201 'a new document'
     same "$(http /a)" 200 'reading'
     same "$(cat "$dir/body")" one 'the document'
     tag=$(field etag)
-    check 'there is no tag' test -n "$tag"
-    check 'there is no time' test -n "$(field last-modified)"
+    check 'the response has no tag' test -n "$tag"
+    check 'the response has no Last-Modified' test -n "$(field last-modified)"
     same "$(http -H "If-None-Match: $tag" /a)" 304 'reading with a matching tag'
     same "$(http -H 'If-None-Match: "other"' /a)" 200 'reading with another tag'
     same "$(http -T - /a <<<three)" 204 'writing again'
@@ -93,11 +93,11 @@ for s in clients:
     read_responses(s, 1)
 END
 
-# Ended by SIGINT and by SIGKILL.
+# Servers end after SIGINT and after SIGKILL.
 for name in apache nginx lighttpd; do
     start $name --output "$dir/printed"
     writes_and_reads
-    check 'many connections' timeout $hang_s "$python" -S "$dir/connections.py" "$port"
+    check 'many connections are not served' timeout $hang_s "$python" -S "$dir/connections.py" "$port"
     kill -INT $server
     ended 0
     start $name
@@ -128,7 +128,7 @@ start apache-proxy
 proxied() { curl -s -m $hang_s -D "$dir/fields" --noproxy '' -x "http://127.0.0.1:$port" "$@"; }
 same "$(proxied -o /dev/null -w '%{http_code}' -T - "http://127.0.0.1:$origin_port/c" <<<one)" 201 'writing by proxy'
 same "$(proxied "http://127.0.0.1:$origin_port/c")" one 'reading by proxy'
-check 'there is no Via' test -n "$(field via)"
+check 'the response has no Via' test -n "$(field via)"
 kill -TERM $server
 wait $server
 same $? 0 'exit code of the proxy'
@@ -136,7 +136,7 @@ server=$origin port=$origin_port
 kill -TERM $server
 ended 0
 
-# A server that ends by itself is reported.
+# A server that exits on its own is reported.
 start lighttpd
 same "$(http -T - /a <<<one)" 201 'a new document'
 for process in $(pgrep -P $server lighttpd); do kill -KILL "$process"; done
@@ -180,7 +180,7 @@ fi
 same $? 4 'exit code with a full disk'
 same "$(ls -A "$TMPDIR")" '' 'left in the temporary folder'
 
-# antiphon test starts them, too: they are not key-value servers.
+# antiphon test also starts the servers, which are not key-value servers.
 run 50 test kv --subject nginx --folder "$dir/kept"
 out "antiphon replay --subject 'nginx' $dir/kept/"
 script=$(ls "$dir"/kept/*.script)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# survey.sh - antiphon survey: no violations of the web server in subjects/, violations of a mutant and of real servers; an
-# index of all; data of a server has no effect as markup in a browser.
+# survey.sh - antiphon survey: no violations by the web server in subjects/, violations by a mutant and by real servers; an
+# index of all pages; server data has no effect as markup in a browser.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh" || exit 1
 : "${ANTIPHON_SUBJECTS:?names the folder of the subjects}"
@@ -23,7 +23,7 @@ run 30 survey no-such-model --subject web
 run 4 survey http --subject web --out file/in "${quick[@]}"
 err 'file'
 
-# page NAME TEXT...: the texts are on that page.
+# page NAME TEXT...: expects the texts on that page.
 page() {
     local name=$1
     shift
@@ -44,7 +44,7 @@ page server-1 'Violations' 'subject' 'RFC 9110' 'antiphon replay --run'
 check 'no link to web in the index' grep -qF '<a href="web.html">' pages/index.html
 check 'no link to the mutant in the index' grep -qF '<a href="server-1.html">' pages/index.html
 scripts=(pages/server-1/*.script)
-check 'no page of the finding' [ -s pages/server-1/1.html ]
+check 'the counterexample has no page' [ -s pages/server-1/1.html ]
 run 1 replay --run "'$ANTIPHON_SUBJECTS/web-mutant-08' {port}" "${scripts[0]}" http
 out 'expected'
 # A counterexample is printed as text, not as JSON.
@@ -74,12 +74,12 @@ if [ -n "$browser" ] && [ -x "$(dirname "$ANTIPHON")/test_survey_page" ]; then
             --log-net-log="$dir/net" --enable-logging=stderr --dump-dom "file://$dir/pages/$name.html" >"$dir/dom" 2>"$dir/log"
         sed 's/</\n</g' "$dir/dom" >"$dir/seen"
         check 'the browser shows no page' grep -q '^</html>' "$dir/seen"
-        check 'an error in the browser' [ "$(grep -ac CONSOLE "$dir/log")" -eq 0 ]
-        check 'a network request' [ "$(grep -c 'evil\.invalid' "$dir/net")" -eq 0 ]
+        check 'the browser reports an error' [ "$(grep -ac CONSOLE "$dir/log")" -eq 0 ]
+        check 'the page makes a network request' [ "$(grep -c 'evil\.invalid' "$dir/net")" -eq 0 ]
         for tag in '<img' '<script' '<iframe' '<form' '<object'; do
-            check "it has $tag" [ "$(grep -c "^$tag" "$dir/seen")" -eq 0 ]
+            check "the page has $tag" [ "$(grep -c "^$tag" "$dir/seen")" -eq 0 ]
         done
-        check 'an element handles an event' [ "$(grep -cE '^<[a-zA-Z]+[^>]* on[a-z]+=' "$dir/seen")" -eq 0 ]
+        check 'an element has an event handler' [ "$(grep -cE '^<[a-zA-Z]+[^>]* on[a-z]+=' "$dir/seen")" -eq 0 ]
     done
 fi
 finish

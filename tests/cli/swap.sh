@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# swap.sh - the swap server as a subject: it passes with 1 to 1,000 connections; its mutants fail; the implementation model
-# passes as a server; and the program itself: chunks, signals, invalid arguments.
+# swap.sh - the swap server as a subject: it passes with 1 to 1,000 connections, and its mutants fail; the implementation
+# model passes as a server. Also tests the program itself: chunks, signals, invalid arguments.
 . "$ANTIPHON_ROOT/tests/cli/lib.sh"
 : "${ANTIPHON_SUBJECTS:?names the folder of the subjects}"
 swap=$ANTIPHON_SUBJECTS/swap
 
-# once CODE PROGRAM OPTION...: the swap model against a program, in a folder of its own.
+# once CODE PROGRAM OPTION...: tests a program with the model swap, in a new folder.
 once() {
     local code=$1 program=$2
     shift 2
@@ -20,7 +20,7 @@ for connections in 1 10 1000; do
     out '"verdict":"pass"'
 done
 
-# A wrong response, a closed connection, silence.
+# Mutants with a wrong response, a closed connection, and silence.
 once 1 "$ANTIPHON_SUBJECTS/swap-mutant-01" --no-shrink
 out '"verdict":"fail"'
 once 9 "$ANTIPHON_SUBJECTS/swap-mutant-02" --no-shrink
@@ -36,7 +36,7 @@ once 1 "$ANTIPHON_SUBJECTS/swap-mutant-01"
 run 0 test swap --run "$swap {port}" --folder "$dir/folder" --seed 1 --json --messages 1
 out '"verdict":"pass"'
 messages=$(sed -n 's/.*"messages":\([0-9]*\),.*/\1/p' "$dir/out")
-check "$messages messages" [ "$messages" -lt 100 ]
+check "$messages messages are too many" [ "$messages" -lt 100 ]
 
 # A script that sends nothing is vacuous.
 echo '{"antiphon":1,"script":"swap"}' >"$dir/nothing.script"
@@ -54,14 +54,14 @@ title=swap
 check 'no usage message without a port' [ $? -eq 2 ]
 err 'usage: swap PORT'
 "$swap" 70000 >"$dir/out" 2>"$dir/err"
-check 'an invalid port' [ $? -eq 2 ]
+check 'an invalid port is accepted' [ $? -eq 2 ]
 
-# The first port that it can listen on.
+# Tries ports until the server can listen.
 for ((port = 20000 + RANDOM % 20000; ; port++)); do
     "$swap" $port >"$dir/out" 2>"$dir/err" &
     server=$!
     accepts_or_ended() { has_ended $server || (exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null; }
-    check 'it does not listen' wait_until accepts_or_ended
+    check 'the server does not listen' wait_until accepts_or_ended
     if ! has_ended $server; then break; fi
 done
 exec 3<>/dev/tcp/127.0.0.1/$port 4<>/dev/tcp/127.0.0.1/$port
@@ -72,12 +72,12 @@ printf bc >&3
 read -r -N 3 -t $hang_s second <&3
 check "chunks of one, all of the other: $first, $second" [ "$first$second" = 000xyz ]
 "$swap" $port >"$dir/out" 2>"$dir/err"
-check 'a port that is taken' [ $? -eq 1 ]
+check 'a taken port is not reported' [ $? -eq 1 ]
 err 'bind: Address already in use'
 exec 4>&-
 kill -TERM $server
 wait $server
-check 'it does not end cleanly on SIGTERM' [ $? -eq 0 ]
+check 'the server does not end cleanly on SIGTERM' [ $? -eq 0 ]
 exec 3>&-
 
 finish

@@ -27,7 +27,7 @@ for program in dp dme buffer commit scramble wrong; do
 done
 cd "$dir" || exit 1
 
-# It finds races: two threads share a variable.
+# The sanitizer finds the race when two threads share a variable.
 sed -e 's/^static int seats = 3;/static int seats = 3, shared;/' -e 's/    tell(self, first, "get", number);/    shared++;\n&/' \
     "$ANTIPHON_ROOT/subjects/threads/dp.c" >racy.c
 compile racy.c threads.o control.o control_client.o -o racy || exit 1

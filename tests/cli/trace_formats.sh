@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# trace_formats.sh - the same two histories, one valid and one invalid, in every trace format; environments, lost responses.
+# trace_formats.sh - a valid and an invalid history in every trace format; environments; lost responses.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -35,7 +35,7 @@ json_array() {
         "{\"process\":1,\"type\":\"ok\",\"f\":\"read\",\"value\":$1}"
 }
 
-# format NAME WRITER: detected, given by name, and from standard input.
+# format NAME WRITER: checks traces whose format is detected, given by name, and read from standard input.
 format() {
     $2 1 >"$dir/good"
     $2 2 >"$dir/bad"
@@ -73,7 +73,7 @@ run 1 check register "$dir/bad"
 jsonl 1 >"$dir/ours"
 run 12 check --format edn register "$dir/ours"
 
-# Several files: the exit code of a fail, then of an error, then of a pass.
+# With several files, a fail determines the exit code, then an error, then a pass.
 jsonl 1 >"$dir/good"
 jsonl 2 >"$dir/bad"
 run 0 check register "$dir/good" "$dir/good"
@@ -92,7 +92,7 @@ for option in --whole --ignore-promises; do
     run 1 check $option register "$dir/bad"
 done
 
-# A lost response: the request may have been taken, or not.
+# After a lost response, the request may or may not have been taken.
 lost() {
     printf '%s\n' '{"conn":1,"send":{"f":"write","value":1}}' '{"conn":1,"lost":true}' '{"conn":2,"send":{"f":"read"}}' \
         "{\"conn\":2,\"recv\":$1}" >"$dir/lost"
@@ -107,7 +107,7 @@ printf '%s\n' '{"conn":1,"send":{"f":"put","key":"k","value":"a"}}' '{"conn":1,"
     '{"conn":1,"send":{"f":"get","key":"k"}}' '{"conn":1,"recv":"a"}' >"$dir/on"
 run 0 check kv "$dir/on"
 run 0 check --ignore-promises kv "$dir/on"
-# An explanation with a lost response on a pipelined connection holds, too.
+# An explanation with a lost response on a pipelined connection also holds.
 printf '%s\n' '{"conn":1,"send":{"f":"write","value":2}}' '{"conn":1,"send":{"f":"read"}}' '{"conn":1,"lost":true}' \
     '{"conn":1,"recv":null}' >"$dir/ahead"
 run 0 check --explain register "$dir/ahead"
@@ -117,7 +117,7 @@ run 1 check register "$dir/lost"
 run 1 check --ignore-promises register "$dir/lost"
 
 # A connection with pending requests for two keys joins their partitions: the trace is checked again as a whole. A pipe
-# cannot be read twice, and the rest of it must not be taken for the trace.
+# cannot be read twice, and the rest of the pipe must not be mistaken for the trace.
 joined() {
     printf '%s\n' '{"conn":1,"send":{"f":"put","key":"a","value":"x"}}' '{"conn":1,"send":{"f":"get","key":"b"}}' \
         '{"conn":1,"recv":"ok"}' "{\"conn\":1,\"recv\":\"$1\"}"

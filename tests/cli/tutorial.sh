@@ -3,8 +3,8 @@
 #
 # tutorial.sh - the commands of docs/tutorial.md, run in order in a folder with its files, print the documented output.
 #
-# Live runs differ: numbers are masked, and pictures and the orders of explanations are not compared. tests/tidy/readme.sh
-# compares the files in the document with those used here.
+# Live runs differ, so numbers are masked, and diagrams and the orders of explanations are not compared.
+# tests/tidy/readme.sh compares the files in the document with those used here.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -17,7 +17,7 @@ cp "$ANTIPHON_ROOT"/examples/tutorial/{server.py,shop.c} .
 ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$dir/bin/python3"
 PATH=$dir/bin:$(dirname "$ANTIPHON"):$PATH
 
-# stable FILE: the parts that are the same in every run.
+# stable FILE: prints the parts that are the same in every run.
 stable() {
     grep -v -e '[│├╰┊⋮]' -e '^    [^a]' -e '^       ' "$1" | sed -E \
         -e 's/(at #[^:]*: then ).*/\1THIS, now THAT/' \
@@ -34,8 +34,8 @@ run_once() {
 }
 
 ran=0
-# try: runs $command, with the documented output in $dir/shown. A failure that is a race may not be reproducible on a busy
-# machine; then the command is repeated, as a reader would.
+# try: runs $command, with the documented output in $dir/shown. A failure that depends on a race may not be reproducible on a
+# busy machine; then the command is repeated, as a reader would do.
 try() {
     local expected=0 more=9
     ran=$((ran + 1))
@@ -48,7 +48,7 @@ try() {
     done
     if [ $code -ne $expected ]; then fail "exit code $code, not $expected"; fi
     if [ -s "$dir/diff" ]; then
-        fail 'other output than in the tutorial'
+        fail 'the output differs from the tutorial'
         sed -n '3,30p' "$dir/diff"
     fi
     if [ $expected -eq 1 ]; then out 'expected'; fi

@@ -15,14 +15,14 @@ out '"verdict":"pass"'
 # The saved trace has the same verdict.
 run 0 check "$model" .antiphon/trace.jsonl --explain
 out 'the replay of the explanation holds'
-# The upstream connections have numbers of their own.
+# Upstream connections have separate numbers.
 check 'no upstream connection' grep -q '"conn":4294967296,"recv"' .antiphon/trace.jsonl
 
 run 1 test "$model" --listen 0 --run "$relay wrong" --messages 40 --connections 3 --pipeline 1 --patience 0.3 --seed 1 --no-shrink
 out 'the model cannot explain the observations'
 out 'call 0'
 
-# The contents show which upstream connection belongs to which request: two requests, reordered upstream.
+# Two requests are reordered upstream; their contents show which upstream connection belongs to which request.
 cat >crossed.jsonl <<'END'
 {"conn":0,"send":"a"}
 {"conn":1,"send":"b"}
@@ -46,11 +46,11 @@ run 1 explain "$model" crossed.jsonl wrong
 out 'has no number in the model'
 sed 's/"conn":0,"recv":"for a"/"conn":0,"recv":"for b"/' crossed.jsonl >wrong.jsonl
 run 1 check "$model" wrong.jsonl
-# An upstream request without a request of a client.
+# An upstream request without a client request.
 printf '%s\n' '{"conn":0,"send":"a"}' '{"conn":4294967296,"recv":"c"}' >unsolicited.jsonl
 run 1 check "$model" unsolicited.jsonl
 
-# A served model opens upstream connections, too.
+# A served model also opens upstream connections.
 run 0 test "$model" --listen 0 --run "'$ANTIPHON' serve '$model' --port {port} --calls 127.0.0.1:{listen} --seed 1" \
     --messages 40 --connections 3 --pipeline 1 --patience 0.3 --seed 1 --json
 out '"verdict":"pass"'

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_alts.c - any bytes are a model or an error with a line, in both formats; written models read the same. */
+ * fuzz_alts.c - both model formats: any input yields a model or an error with a line number; a model
+ * that is written reads back the same. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

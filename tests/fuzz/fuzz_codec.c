@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_codec.c - bytes decode to the same messages however they are split; these encode, and decode to the same.
+ * fuzz_codec.c - any input decodes to the same messages for any segmentation; decoded messages survive
+ * encoding and decoding.
  *
- * The first byte selects the codec, the second the number of bytes that arrive at a time. */
+ * The first byte selects the codec; the second selects the number of bytes per read. */
 #include "codec/codec_internal.h"
 
 #include <assert.h>
@@ -15,7 +16,7 @@ static const aph_codec prefixed2 = {.name = "prefixed", .size = 2, .limit = 300,
 static const aph_codec *const codecs[] = {&aph_codec_json, &aph_codec_lines, &fixed3, &prefixed1, &prefixed2};
 enum { CODECS = sizeof codecs / sizeof *codecs };
 
-/* The result of one way of splitting the bytes. */
+/* The result of one segmentation. */
 typedef struct reading {
     aph_wire wire;
     size_t start, arrived;
@@ -41,7 +42,7 @@ static void encode_again(const aph_codec *codec, aph_value message)
         aph_wire w = {.bytes = (const unsigned char *)out.data, .count = out.n};
         assert(aph_decode(codec, &w) == APH_DECODED && w.used == out.n && w.message == message);
     } else {
-        size_t n = aph_count(message); /* a line that ends "\r\r\n" is a string that no line can encode */
+        size_t n = aph_count(message); /* the string of a line that ends "\r\r\n" cannot be encoded */
         assert(codec == &aph_codec_lines && n && aph_bytes_of(&message, &n)[n - 1] == '\r');
     }
     aphi_buffer_free(&out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_ctokens.c - any bytes yield tokens that cover them, or an error with its position; the first mutants differ from
- * the source and have as many lines. */
+ * fuzz_ctokens.c - any input yields tokens that cover it, or an error with a position; the first mutants
+ * differ from the source and have the same number of lines. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static void check_mutants(const char *text, size_t size, const aphi_mutants *mut
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = malloc(size ? size : 1); /* an exact copy, so that the sanitizer sees reads beyond the end */
+    char *text = malloc(size ? size : 1); /* an exact copy, so that the sanitizer detects reads past the end */
     aphi_ctokens tokens;
     aphi_mutants mutants;
     aphi_cerror error = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_edn.c - any input is a Jepsen history in EDN or a log, or an error with a position.
+ * fuzz_edn.c - any input yields a Jepsen history, in EDN or as a log, or an error with a position.
  *
- * The first byte chooses the format and the small window.
+ * The first byte selects the format and the size of the small window.
  */
 #include "read_twice.h"
 

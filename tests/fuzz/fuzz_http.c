@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * fuzz_http.c - any input decodes to the same HTTP messages or errors for any segmentation; decoded messages survive
- * printing and decoding; any text is a date that survives printing and parsing, or not a date.
+ * printing and decoding; dates survive printing and parsing.
  *
- * The first byte selects the side and the request, or a date; the second, the number of bytes that arrive at a time. */
+ * The first byte selects the side and the request, or a date; the second selects the number of bytes per read. */
 #include "codec/codec_internal.h"
 #include "models/http/dates.h"
 #include "models/http/http-message.h"
@@ -35,7 +35,7 @@ static void print_again(const aph_wire *read)
 {
     aphi_buffer out = {0};
     bool printed = aphi_encode_at(&aphi_http_codec, NULL, read->side, read->message, &out);
-    assert(printed || read->used > 32768); /* printed lines are slightly longer, and may exceed the limit */
+    assert(printed || read->used > 32768); /* printed lines are slightly longer and may exceed the limit */
     if (printed) {
         aph_wire w = {.side = read->side, .asked = read->asked, .bytes = (const unsigned char *)out.data,
                       .count = out.n};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_http_framing.c - any bytes: the pieces that the splitter finds are the bytes, and how these are cut makes no
- * difference to what is found. And messages that were broken are as many messages.
+ * fuzz_http_framing.c - any input is split into pieces that together equal the input, for any segmentation;
+ * injecting a fault does not change the number of messages.
  *
- * The first byte selects the direction, the kind of fault, and the number of bytes that arrive at a time. */
+ * The first byte selects the direction and the kind of fault; the second selects the number of bytes per read. */
 #include "fault/fault_kinds.h"
 
 #include <assert.h>
@@ -18,13 +18,13 @@ static const char *const kinds[] = {"599-as-598", "put-as-get", "wrong-path", "w
                                     "200-as-304", "304-as-200", "drop-if-match"};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* What one way of cutting the bytes has come to. */
+/* The result of one segmentation. */
 typedef struct reading {
-    aphi_buffer passed;   /* after breaking */
-    aphi_buffer heads;    /* all heads, lines and ends, each after its kind; where data are is one mark */
+    aphi_buffer passed;   /* the bytes after fault injection */
+    aphi_buffer heads;    /* each head, line and end, followed by its kind; one mark for each run of data */
     size_t messages;
     bool opaque;
-    bool complete;        /* the last message has its end */
+    bool complete;        /* the last message is complete */
 } reading;
 
 static void record(reading *r, const aphi_piece *p, const char *bytes)
@@ -59,11 +59,11 @@ static reading read_all(const char *data, size_t size, size_t chunk, bool answer
     assert(aphi_fault_parse(&b, kind, error, sizeof error));
     size_t start = 0, arrived = 0;
     for (;;) {
-        /* A copy that ends where the bytes do, so that reading beyond them is seen. */
-        char *bytes = malloc(arrived - start + 1);
-        memcpy(bytes, data + start, arrived - start);
-        aphi_piece p = aphi_http_framing_next(&s, bytes, arrived - start, arrived == size);
-        assert(p.n <= arrived - start);
+        size_t n = arrived - start;
+        char *bytes = malloc(n ? n : 1); /* an exact copy, so that the sanitizer detects reads past the end */
+        memcpy(bytes, data + start, n);
+        aphi_piece p = aphi_http_framing_next(&s, bytes, n, arrived == size);
+        assert(p.n <= n);
         if (p.kind != APHI_PIECE_MORE)
             record(&r, &p, bytes);
         if (p.kind == APHI_PIECE_HEAD)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_json.c - any input is JSON that survives writing and reading, or an error with a position. */
+ * fuzz_json.c - any input yields a value that survives writing and reading, or an error with a position. */
 #include <antiphon/value.h>
 #include <assert.h>
 #include <stdlib.h>

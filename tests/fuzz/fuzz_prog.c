@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_prog.c - any input is a Prog program, or an error with a position and a message. */
+ * fuzz_prog.c - any input yields a Prog program, or an error with a position and a message. */
 #include "models/prog.h"
 
 #include <assert.h>

@@ -3,7 +3,7 @@
  * fuzz_proxy.c - any input decodes to the same proxy messages or errors for any segmentation; decoded messages that can
  * be printed survive printing and decoding.
  *
- * The first byte selects the side and the request; the second, the number of bytes that arrive at a time. */
+ * The first byte selects the side and the request; the second selects the number of bytes per read. */
 #include "codec/codec_internal.h"
 #include "models/http/proxy.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_recording.c - any JSON is a sequence or an error with a message; a sequence that is written reads the same. */
+ * fuzz_recording.c - any JSON yields a sequence or an error with a message; a sequence that is written reads
+ * back the same. */
 #include <assert.h>
 #include <stdlib.h>
 #include "execute/recording.h"

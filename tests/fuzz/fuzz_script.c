@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_script.c - any bytes are a script, or an error with a line number; a script reads back as written, and its holes
- * can be filled from its messages. */
+ * fuzz_script.c - any input yields a script or an error with a line number; a script that is written reads
+ * back the same, and its holes can be filled from its messages. */
 #include <assert.h>
 #include <stdlib.h>
 #include "script/expression.h"

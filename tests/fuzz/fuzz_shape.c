@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_shape.c - any text is a shape that draws requests that can be sent, or an error with a message. */
+ * fuzz_shape.c - any text yields a shape that draws encodable requests, or an error with a message. */
 #include <assert.h>
 #include <stdlib.h>
 #include "base/memory.h"

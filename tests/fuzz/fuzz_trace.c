@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_trace.c - any input is a trace in JSON, native or Jepsen's, or an error with a position.
+ * fuzz_trace.c - any input yields a trace in JSON, native or from Jepsen, or an error with a position.
  *
- * The first byte chooses the format and the small window.
+ * The first byte selects the format and the size of the small window.
  */
 #include "read_twice.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz_web.c - any input is requests to the web server, or faults with a reason, independent of segmentation; every
+ * fuzz_web.c - any input yields the same requests or faults with a reason for any segmentation; every
  * request gets a response. */
 #include <assert.h>
 #include <stdint.h>

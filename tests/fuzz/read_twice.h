@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * read_twice.h - what the fuzz targets of the trace readers check: a window of any size gives the same observations and
- * the same error, and looking ahead does no harm.
+ * read_twice.h - checks for the fuzz targets of the trace readers: windows of all sizes give the same observations and
+ * the same error; the lookahead accepts any input.
  */
 #ifndef READ_TWICE_H
 #define READ_TWICE_H

@@ -153,8 +153,8 @@ static bool is_deliverable(const naive *n, const global_state *w, size_t i)
 
 static void enumerate_from(naive *n, const global_state *w);
 
-/* In a queue for all senders, a synchronous message has a place, too. So it enters the queue first, and its sender
- * continues when it is received. On other ports this makes no difference. */
+/* In a queue that all senders share, a synchronous message also has a position. So the message enters the queue first,
+ * and its sender continues when the message is received. On other ports this makes no difference. */
 static bool is_queued(const global_state *w, size_t t, size_t port)
 {
     for (size_t i = 0; i < w->in_transit; i++)
@@ -276,15 +276,15 @@ static bool collect(void *context, aphi_explorer *e)
 
 /* ---- races ------------------------------------------------------------------------------------------------------- */
 
-/* A send is in the race set of a receive if there is a sequence in which the receive takes it, with the same events
- * before both as in this one. */
+/* A send is in the race set of a receive if in some sequence the receive takes its message, and the events before both
+ * are the same as in this sequence. */
 enum { SEQUENCES_MAX = 40 };
 
 typedef struct stored_sequence {
     uint8_t done[THREADS];
     event_key events[THREADS][EVENTS];
     uint16_t clocks[THREADS][EVENTS][THREADS];
-    uint16_t room[THREADS][EVENTS][THREADS]; /* for a send that waited for room: clock of the receive that freed it */
+    uint16_t room[THREADS][EVENTS][THREADS]; /* for a send that waited for room: clock of the receive that made room */
     uint32_t races[THREADS][EVENTS];         /* sets of sends as bits; see bit_of */
 } stored_sequence;
 
@@ -332,7 +332,7 @@ static bool store_sequence(void *context, aphi_explorer *e)
     return true;
 }
 
-/* Joins the causes of the event, done or not, to the clock. */
+/* Joins the clocks of the causes of event i of thread t, which may not have happened yet, to `clock`. */
 static void join_causes(const stored_sequence *k, size_t threads, size_t t, size_t i, uint16_t *clock)
 {
     for (size_t u = 0; u < threads; u++) {
@@ -545,7 +545,7 @@ static void compare(unsigned mediums)
     print_message("%zu models, %zu with a choice, %zu sequences, %zu deadlocks, %llu blocked, "
                   "%zu receives with races\n", sum.models, sum.several, sum.sequences, sum.deadlocks,
                   (unsigned long long)sum.blocked, sum.races);
-    /* Otherwise the test shows nothing. */
+    /* Otherwise the test is meaningless. */
     assert_true(sum.several > models / 4 && sum.deadlocks > 0 && sum.races > models / 10);
     assert_true(sum.memoized > models / 4 || mediums == APHI_MEDIUM_PORT);
 }

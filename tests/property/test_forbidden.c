@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_forbidden.c - simultaneous states of components by sequences, compared with a naive enumeration.
+ * test_forbidden.c - simultaneous states of components, computed from sequences and by a naive enumeration.
  *
- * The naive enumeration takes all steps in every order, with real queues, and marks the states of two and of three
- * components that it reaches together. */
+ * The naive enumeration takes all steps in every order, with real queues, and marks the pairs and
+ * triples of component states that it reaches together. */
 #include "compare.h"
 #include "random_alts.h"
 #include "base/intern.h"
@@ -21,13 +21,13 @@ enum { MODELS = 4000, COMPONENTS = 4, STATES = 8, IN_TRANSIT = 32, GLOBAL_STATES
 
 typedef struct reached {
     bool pair[COMPONENTS][STATES][COMPONENTS][STATES];
-    bool triple[STATES][STATES][STATES];     /* of the first three components */
+    bool triple[STATES][STATES][STATES];     /* states of the first three components */
 } reached;
 
 /* ---- naive enumeration ------------------------------------------------------------------------------------------- */
 
 typedef struct message {
-    uint8_t sender, port, label, waits;      /* waits: synchronous, and queued */
+    uint8_t sender, port, label, waits;      /* waits: the send is synchronous and in a queue */
 } message;
 
 typedef struct global_state {
@@ -168,7 +168,7 @@ static bool collect(void *context, aphi_explorer *e)
 /* ---- test -------------------------------------------------------------------------------------------------------- */
 
 typedef struct totals {
-    size_t models, reachable, unreachable;      /* of triples */
+    size_t models, reachable, unreachable;      /* numbers of triples */
 } totals;
 
 static void compare_model(const aphi_alts *a, const aphi_compiled_model *model, uint64_t seed, totals *sum)

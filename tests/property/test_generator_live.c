@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_generator_live.c - generated requests against simulated servers: the built-in models behind a network with
- * random delays are never rejected; servers with small errors are, after few messages.
+ * random delays are never rejected; servers with small errors are rejected after a few messages.
  *
- * The run is simulated: messages travel in order on each connection, and a wait delivers messages until it is over. */
+ * The run is simulated: messages travel in order on each connection, and a wait delivers messages until it ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ typedef struct world {
     size_t connections;
     uint32_t in_flight[CONNECTIONS_MAX];
     int64_t labels[CONNECTIONS_MAX][DEPTH]; /* in flight, oldest first */
-    aph_value sent[CONNECTIONS_MAX][DEPTH]; /* the same */
+    aph_value sent[CONNECTIONS_MAX][DEPTH]; /* the messages with these labels */
     aph_value wire[CONNECTIONS_MAX];        /* requests in flight to the server */
     uint64_t messages;
     aph_verdict verdict;
@@ -146,7 +146,8 @@ static void wait_for(world *w, const aphi_action *a)
             fail_msg("the answer %d never comes", (int)a->waits_for);
 }
 
-/* Returns true if a request of its partition is in flight on another connection, and one of them must be alone. */
+/* Returns true if a request to the same partition is in flight on another connection, and one of the two must be
+ * alone. */
 static bool meets(const world *w, size_t connection, aph_value message)
 {
     const aph_model *m = w->model;
@@ -206,7 +207,7 @@ static bool is(aph_value request, const char *f)
     return aph_str_is(aph_field(request, "f"), f);
 }
 
-/* Figure 6.3: a value put under one key is stored under another. */
+/* Figure 6.3: a value for one key is stored under another. */
 static void kv_other_target(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
@@ -221,7 +222,7 @@ static void kv_other_target(aph *m, aph_value *state)
     aph_send(m, q.from, is(q.message, "get") ? old : aph_str("ok"));
 }
 
-/* A delete is forgotten. */
+/* A delete has no effect. */
 static void kv_no_delete(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
@@ -234,7 +235,7 @@ static void kv_no_delete(aph *m, aph_value *state)
     aph_send(m, q.from, is(q.message, "get") ? old : aph_str("ok"));
 }
 
-/* A compare-and-set stores whether or not it holds. */
+/* A compare-and-set stores the value whether or not the comparison holds. */
 static void register_careless_cas(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
@@ -250,7 +251,7 @@ static void register_careless_cas(aph *m, aph_value *state)
     aph_send(m, q.from, answer);
 }
 
-/* The last of three or more requests is served first. */
+/* With three or more requests, the last is served first. */
 static void queue_impatient(aph *m, aph_value *queue)
 {
     aph_request q = aph_recv(m);
@@ -293,7 +294,7 @@ static aph_value etag_of(aph_value resource)
                       aph_bool(false));
 }
 
-/* Mutant 18: an unmodified resource is sent all the same; or a precondition of PUT is ignored. */
+/* Mutant 18: the server sends an unmodified resource, or ignores a precondition of PUT. */
 static void etag_careless(aph *m, aph_value *state, bool gets, bool puts)
 {
     aph_request q = aph_recv(m);
@@ -327,7 +328,7 @@ static void etag_always_puts(aph *m, aph_value *state)
 typedef struct wrong_server {
     const aph_model *model;
     aph_model server;
-    uint64_t most; /* median number of messages until a run rejects it */
+    uint64_t most; /* limit of the median number of messages until a rejection */
 } wrong_server;
 
 static int by_size(const void *a, const void *b)
@@ -336,7 +337,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Messages until each run rejects, sorted. */
+/* The number of messages until each run rejects, sorted. */
 static void reject(const wrong_server *s, size_t connections, uint64_t messages[SEEDS])
 {
     for (uint64_t seed = 0; seed < SEEDS; seed++) {

@@ -60,7 +60,7 @@ static void token(void **state)
     assert_int_equal(total_count("tdme", true), 33);
 }
 
-/* Components are D, H, C of the first process, then of the second, and so on. */
+/* The components are D, H and C of the first process, then of the second, and so on. */
 static void assert_counts(const char *name, const uint64_t *expected)
 {
     aphi_alts a;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_http.c - the promises and announcements of the model http change no verdict: right and wrong histories
- * with many concurrent requests on two resources have the same verdict with and without them.
+ * test_oracle_http.c - the promises and announcements of the model http change no verdict: valid and
+ * invalid histories with many concurrent requests for two resources have the same verdict with and without them.
  *
- * Enumeration of HTTP servers is infeasible: verdicts are compared with those of the oracle without promises, which the
- * other tests of this folder compare with enumeration. */
+ * Enumeration of HTTP servers is infeasible. So verdicts are compared with those of the oracle without promises, which
+ * the other tests in this folder compare with enumeration. */
 #include "tests/support/compare.h"
 
 #include "models/models.h"
@@ -69,7 +69,7 @@ static aph_value any_answer(aphi_choice *c)
     return aphi_choice_chance(c, 1, 4) ? aph_put(answer, "modified", aph_int(1)) : answer;
 }
 
-/* With even odds a server refuses half of the requests: repeat the choice to make that rare. */
+/* A server with even odds refuses half of the requests. Repeating the choice makes refusals rare. */
 static void make_until_served(history *h, const subject *s, history_shape shape, aphi_choice *c)
 {
     for (int i = 0; i < 20; i++) {
@@ -83,7 +83,7 @@ static void make_until_served(history *h, const subject *s, history_shape shape,
     }
 }
 
-/* The verdict with all promises must equal that of `other` in this mode. */
+/* The verdict with all promises must equal the verdict of `other` in the same mode. */
 static void compare_with(const subject *s, const aph_model *other, compare_mode how, const history *h,
                          compare_count *count)
 {
@@ -127,7 +127,7 @@ static subject subject_of(const aph_model *model, unsigned requests_most)
                      .requests_most = requests_most};
 }
 
-/* With all waivers: announcements must take them into account. */
+/* Sets all waivers if `waived`; announcements must take waivers into account. */
 static aph_model model_of(bool waived)
 {
     aph_model model = aph_model_http;
@@ -136,8 +136,8 @@ static aph_model model_of(bool waived)
     return model;
 }
 
-/* A read only fixes open choices. */
-static void to_read_settles(void **unused)
+/* The promise `reads`: a read only fixes open choices. */
+static void reads_change_no_verdict(void **unused)
 {
     (void)unused;
     for (int waived = 0; waived < 2; waived++) {
@@ -160,6 +160,6 @@ static void without_promises(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(to_read_settles), cmocka_unit_test(without_promises)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_change_no_verdict), cmocka_unit_test(without_promises)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static void same_verdicts(void **state)
     assert_true(compare_many(&subject_kv, compare_cases(101000), 100));
 }
 
-/* Many pending requests, several on a connection: requests of one key wait for those of another. */
+/* With several pending requests on one connection, requests for one key wait for requests for another. */
 static void same_verdicts_in_a_crowd(void **state)
 {
     (void)state;

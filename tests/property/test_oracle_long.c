@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_long.c - on a long history the oracle trims its window, and still rejects one wrong response near the
- * end. */
+ * test_oracle_long.c - on a long history, the oracle trims its window and still rejects one wrong response near
+ * the end. */
 #include "tests/support/histories.h"
 
 #include "models/models.h"
@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-/* The largest window of an oracle without `patient`, for histories of any length. */
+/* WINDOW_MOST limits the window of an oracle without `patient`, for histories of any length. */
 enum { CONNECTIONS = 6, WINDOW_MOST = 3000 };
 #if defined(__SANITIZE_ADDRESS__)
 enum { REQUESTS_FEW = 500, REQUESTS_MANY = 4000 };
@@ -45,7 +45,7 @@ static aph_value kv_request(aphi_choice *c)
     return f == 2 || f == 3 ? aph_put(q, "value", aph_strf("%d", (int)aphi_choice_below(c, 10))) : q;
 }
 
-/* The queue stays short: the order of its values is observed only when they are taken out. */
+/* The queue stays short, because the order of its values is observed only when they are removed. */
 static aph_value queue_request(aphi_choice *c)
 {
     aph_value value = aph_int(aphi_choice_within(c, 1, 99));
@@ -59,7 +59,7 @@ static aph_value impossible(aphi_choice *c)
     return aph_str("impossible");
 }
 
-/* Each request has a response, and connections do not pipeline: the end of a request is the next event of its
+/* Each request has a response, and connections do not pipeline. So the end of a request is the next event on its
  * connection. */
 static size_t end_of(const history *h, size_t i)
 {
@@ -89,11 +89,11 @@ static aph_verdict judge(const aph_model *model, const history *h, aph_oracle_op
         size_t window = aph_oracle_stats_of(o).window;
         widest = window > widest ? window : widest;
     }
-    printf("%s, %s%s: %zu observations, %s, at most %zu in mind\n", model->name, foresight ? "with foresight" : "live",
-           options.ignore_promises ? ", distrusting" : "", h->count, aph_verdict_name(v), widest);
+    printf("%s, %s%s: %zu observations, %s, window up to %zu\n", model->name, foresight ? "with lookahead" : "live",
+           options.ignore_promises ? ", without promises" : "", h->count, aph_verdict_name(v), widest);
     assert_true(v != APH_UNKNOWN || aph_oracle_limit(o) == APH_LIMIT_WINDOW);
     assert_true(options.patient || widest <= WINDOW_MOST);
-    assert_true(options.patient || o->pending_count <= WINDOW_MOST / 2); /* nor for requests without an end */
+    assert_true(options.patient || o->pending_count <= WINDOW_MOST / 2); /* also for requests without an end */
     aph_oracle_close(o);
     return v;
 }
@@ -102,7 +102,7 @@ static void expect_all(const aph_model *model, const history *h, aph_oracle_opti
 {
     for (int foresight = options.ignore_promises ? 0 : 1; foresight >= 0; foresight--) {
         aph_verdict v = judge(model, h, options, foresight);
-        /* After dropping explanations the verdict is not a fail. */
+        /* An oracle that dropped explanations reports unknown, not fail. */
         assert_true(v == expected || (!options.patient && expected == APH_FAIL && v == APH_UNKNOWN));
     }
 }

@@ -46,14 +46,15 @@ static bool agrees_with_validator(const validator_program *p, const subject *s, 
     }
     bool accepted = validator_accepts(p, n, pairs, &reached);
     enumerated e = enumerate(s, h, ENUMERATE_SYNC);
-    /* Enumeration counts observations: the failing one is a response, or a query that has no response. */
+    /* Enumeration counts observations. The failing observation is a response, or a query without a response. */
     if (accepted == e.explained && e.reached / 2 == reached)
         return true;
     printf("the validator accepts %zu of %zu answers; enumeration reaches observation %zu\n", reached, n, e.reached);
     return false;
 }
 
-/* Each request has a response: the deciders differ on requests without one whose response has no value. */
+/* Returns true if each request has a response. The deciders differ on a request without a response if the result is
+ * undefined. */
 static bool is_whole(const history *h)
 {
     size_t sent = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_quiet.c - the oracle's verdicts equal those of enumeration when no message is in flight, on the
+ * test_oracle_quiet.c - the oracle agrees with enumeration on histories with quiet marks (no message in flight), on the
  * built-in models. */
 #include "tests/support/compare.h"
 #include "tests/support/odd_models.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_quiet_general.c - the oracle's verdicts equal those of enumeration when no message is in flight,
- * on models without rpc. */
+ * test_oracle_quiet_general.c - the oracle agrees with enumeration on histories with quiet marks (no message in
+ * flight), on models without rpc. */
 #include "tests/support/compare.h"
 #include "tests/support/odd_models.h"
 

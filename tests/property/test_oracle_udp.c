@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_udp.c - the oracle agrees with enumeration under lost, duplicated and reordered
- * messages, on the built-in models. */
+ * test_oracle_udp.c - the oracle agrees with enumeration if messages are lost, duplicated and reordered,
+ * on the built-in models. */
 #include "tests/support/compare.h"
 #include "tests/support/odd_models.h"
 

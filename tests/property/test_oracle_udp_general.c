@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_udp_general.c - the oracle agrees with enumeration under lost, duplicated and reordered
- * messages, on models without rpc. */
+ * test_oracle_udp_general.c - the oracle agrees with enumeration if messages are lost, duplicated and reordered,
+ * on models without rpc. */
 #include "tests/support/compare.h"
 #include "tests/support/odd_models.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_udp_unknowns.c - the oracle agrees with enumeration under lost, duplicated and reordered
- * messages, on models with unknowns. */
+ * test_oracle_udp_unknowns.c - the oracle agrees with enumeration if messages are lost, duplicated and reordered,
+ * on models with unknowns. */
 #include "tests/support/compare.h"
 #include "tests/support/odd_models.h"
 

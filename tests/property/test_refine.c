@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_refine.c - refinement with reductions, without, and by brute force: all must agree.
+ * test_refine.c - refinement with reductions, without reductions, and by brute force gives the same results.
  *
- * Brute force visits every schedule without memoization, and checks each whole trace with its own oracle. */
+ * Brute force visits every schedule without memoization and checks each complete trace with a separate oracle. */
 #include "refine/refine_space.h"
 
 #include "models/models.h"
@@ -47,7 +47,7 @@ static void visit_schedules(brute *b, aph_value state)
     aphi_refine_space_expand(&b->space, state);
     if (b->space.flaw) {
         assert_int_not_equal(b->space.flaw, APHI_REFINE_FLAW_FAULT);
-        b->space.flaw = APHI_REFINE_FLAW_NONE; /* continue with the others */
+        b->space.flaw = APHI_REFINE_FLAW_NONE; /* continue with the other schedules */
         b->bad++;
     }
     size_t to = b->space.count;
@@ -92,7 +92,8 @@ static bool refines(const aphi_refinement *r)
     return r->verdict != APHI_REFINES_NOT;
 }
 
-/* Compares with and without reductions, and with `force`, by brute force; returns true if the model refines. */
+/* Compares the results with and without reductions, and if `force`, by brute force. Returns true if the model
+ * refines. */
 static bool compare(aphi_refine_options options, bool force)
 {
     aphi_refinement reduced = aphi_refine(&options);
@@ -187,12 +188,12 @@ static void test_variants(void **state)
         bool both = compare(make_options(&model, &swap_bytes, 2, 2, 1, requests), false);
         assert_true(one || !both);
         assert_true(two || !both);
-        /* Delaying and reordering responses across connections is correct; on one connection, order counts. */
+        /* Responses may be delayed and reordered across connections, but not on one connection. */
         assert_int_equal(both, variant == 0 || variant == DELAYS || variant == LAST_FIRST);
     }
 }
 
-/* Specifications without rpc. */
+/* The specifications do not promise rpc. */
 static void test_weaker_specification(void **state)
 {
     (void)state;
@@ -208,7 +209,7 @@ static void test_weaker_specification(void **state)
             bool within = compare(make_options(&model, &spec, 2, 1, 1, requests), force);
             if ((variant & ~LAST_FIRST) == (variant & spec_variant & ~LAST_FIRST) &&
                 !((variant ^ spec_variant) & LAST_FIRST))
-                assert_true(within); /* less freedom */
+                assert_true(within); /* the variant has less freedom than the specification */
         }
 }
 

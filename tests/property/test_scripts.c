@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_scripts.c - random scripts read back as written; random holes evaluate to values that loose evaluation allows,
- * and to the value of strict evaluation if it has one. */
+ * test_scripts.c - random scripts read back as written; random holes evaluate to values that loose evaluation
+ * allows, and to the result of strict evaluation if there is one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,7 +115,7 @@ static void test_round_trip(void **unused)
     unlink(path);
 }
 
-/* A script with a byte removed or added is an error with a line number, or another script. */
+/* After a byte is removed or added, a script is still valid or gives an error with a line number. */
 static void test_damage(void **unused)
 {
     (void)unused;
@@ -141,7 +141,8 @@ static void test_damage(void **unused)
 
 /* ---- holes ------------------------------------------------------------------------------------------------------- */
 
-/* Returns true if v is at the path, loosely, for some choice of elements. strict: only for the named elements. */
+/* Returns true if some choice of elements leads along the path to v. If `strict`, only the named elements are
+ * followed. */
 static bool allows(aph_value message, aph_value path, size_t at, bool strict, aph_value v, bool *any)
 {
     if (at == aph_count(path)) {

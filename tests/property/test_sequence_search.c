@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_sequence_search.c - local sequences by local search, compared with projection on random models.
+ * test_sequence_search.c - local sequences found by local search and by projection, on random models.
  *
  * The projection visits every complete sequence of the model (test_explore.c compares these with a naive enumeration)
- * and projects it to each component, with race sets by definition. */
+ * and projects it onto each component. Race sets are computed from their definition. */
 #include "compare.h"
 #include "random_alts.h"
 #include "local/projection.h"
@@ -109,7 +109,7 @@ static void compare(random_shape shape)
     print_message("%zu models, %zu sequences, %zu times several, %zu times more with race sets\n", sum.models,
                   sum.sequences, sum.several, sum.raced);
     assert_int_equal(sum.models, models);
-    assert_true(sum.several > models / 4 && sum.raced > 0); /* otherwise the test shows nothing */
+    assert_true(sum.several > models / 4 && sum.raced > 0); /* otherwise the test is meaningless */
 }
 
 static void asynchronous_pairs(void **state)
@@ -148,7 +148,7 @@ static void synchronous_queues(void **state)
     compare((random_shape){4, 3, 2, 7, APHI_MEDIUM_PORT, 4, false});
 }
 
-/* Models in which many receives lead to the same state: tests merging and independence. */
+/* Tests merging and independence with models in which many receives lead to the same state. */
 static void flat(void **state)
 {
     (void)state;

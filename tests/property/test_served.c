@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_served.c - what clients see of a served model, the model explains; what they see of a mutant, it does not.
+ * test_served.c - a model explains the traces of its own server, and rejects those of its mutants.
  *
- * The server is `antiphon serve`, the judge `antiphon check`, both as a user starts them; between them many
- * connections, requests in a pipeline, and delays. */
+ * A load client with many connections and pipelined requests records traces of `antiphon serve`, with delays;
+ * `antiphon check` checks them. */
 #include "load_client.h"
 #include "models/models.h"
 
@@ -39,7 +39,7 @@ static int drop_heap(void **unused)
     return 0;
 }
 
-/* Serves the model, or its mutant, to an asker. */
+/* Serves the model or a mutant to a load client, and records the trace in a new file at `path`. */
 static void record(const aph_model *model, const char *mutant, const char *delay, load_options how, unsigned seed,
                    char *path)
 {
@@ -70,12 +70,12 @@ static int judged(const aph_model *model, const char *path)
     return WEXITSTATUS(status);
 }
 
-/* The asker wants an answer to each request, and does not tell the codec what was asked: HTTP cannot be read so. The
- * tester itself asks it, in tests/cli/served_models.sh and http.sh. */
-static bool is_asked(const aph_model *model) { return model->rpc && model != &aph_model_http; }
+/* The load client waits for a response to each request, and does not pass the request to the codec, which HTTP needs.
+ * tests/cli/served_models.sh and http.sh test http with the tester itself. */
+static bool is_supported(const aph_model *model) { return model->rpc && model != &aph_model_http; }
 
-/* A queue has no parts that could be judged one by one, so less of it is asked at once. */
-static load_options eased(const aph_model *model, load_options how)
+/* A queue has no partitions that could be checked separately, so it gets fewer concurrent requests. */
+static load_options limit_concurrency(const aph_model *model, load_options how)
 {
     if (model == &aph_model_queue && how.connections > 6)
         how.connections = 6;
@@ -84,8 +84,8 @@ static load_options eased(const aph_model *model, load_options how)
     return how;
 }
 
-/* Each model through small and heavy delays, few and many connections. */
-static void test_right(void **unused)
+/* Each model passes with short and long delays, and with few and many connections. */
+static void test_models_pass(void **unused)
 {
     (void)unused;
     static const struct {
@@ -100,11 +100,12 @@ static void test_right(void **unused)
     size_t n;
     const aph_model *const *models = aph_models(&n);
     for (size_t i = 0; i < n; i++)
-        for (unsigned k = 0; is_asked(models[i]) && k < sizeof cases / sizeof *cases; k++) {
+        for (unsigned k = 0; is_supported(models[i]) && k < sizeof cases / sizeof *cases; k++) {
             char path[128];
             int code = 3;
-            for (unsigned more = 0; code == 3 && more < 2; more++) { /* that it is too hard to judge is no rejection */
-                record(models[i], NULL, cases[k].delay, eased(models[i], cases[k].how), 100 * k + 7 + more, path);
+            for (unsigned more = 0; code == 3 && more < 2; more++) { /* unknown is not a rejection */
+                record(models[i], NULL, cases[k].delay, limit_concurrency(models[i], cases[k].how), 100 * k + 7 + more,
+                       path);
                 code = judged(models[i], path);
             }
             if (code)
@@ -114,14 +115,14 @@ static void test_right(void **unused)
 }
 
 /* Every mutant is rejected within three runs. */
-static void test_mutants(void **unused)
+static void test_mutants_fail(void **unused)
 {
     (void)unused;
     size_t n;
     const aph_model *const *models = aph_models(&n);
     for (size_t i = 0; i < n; i++) {
         unsigned mutants = 0;
-        if (!is_asked(models[i]))
+        if (!is_supported(models[i]))
             continue;
         for (const aph_model *const *m = models[i]->mutants; m && *m; m++, mutants++) {
             int code = 0;
@@ -139,7 +140,7 @@ static void test_mutants(void **unused)
     }
 }
 
-/* Datagrams are answered, lost and doubled; what comes is right. */
+/* Datagrams are lost and duplicated; the received responses are correct. */
 static void test_datagrams(void **unused)
 {
     (void)unused;
@@ -152,7 +153,7 @@ static void test_datagrams(void **unused)
     assert_non_null(fgets(line, sizeof line, s.out));
     assert_non_null(fgets(line, sizeof line, s.out));
     unsigned taken = 0, given = 0;
-    assert_int_equal(sscanf(line, "%u requests taken, %u answers given", &taken, &given), 2);
+    assert_int_equal(sscanf(line, "%u requests taken, %u responses sent", &taken, &given), 2);
     assert_int_equal(served_stop(&s), 0);
     assert_in_range(taken, 350, 499); /* about four in five */
     assert_in_range(given, taken / 2, taken);
@@ -161,8 +162,8 @@ static void test_datagrams(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_right, drop_heap),
-        cmocka_unit_test_teardown(test_mutants, drop_heap),
+        cmocka_unit_test_teardown(test_models_pass, drop_heap),
+        cmocka_unit_test_teardown(test_mutants_fail, drop_heap),
         cmocka_unit_test_teardown(test_datagrams, drop_heap),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

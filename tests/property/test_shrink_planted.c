@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_shrink_planted.c - planted bugs among 500 random requests are shrunk to the requests that they need.
+ * test_shrink_planted.c - failures of planted bugs in 500 random requests are shrunk to the needed requests.
  *
- * The server and its network are simulated: requests and responses take random times, in order on each connection. Each
- * response has a random tag. A bug needs k requests in order, k from 2 to 6, and fails always or with a probability:
- *   chain   each needs the tag of the previous response
- *   order   each has its own key; a "reset" in between starts again
- *   mixed   like order, but the last needs the tag of the first
- *   race    like order, but the last two must be in flight at the same time, on two connections */
+ * The server and its network are simulated: requests and responses have random delays, and stay in order on each
+ * connection. Each response has a random tag. A bug needs k requests in order, 2 <= k <= 6, and causes a failure always
+ * or with some probability:
+ *   chain   each request needs the tag of the previous response
+ *   order   each request has its own key; a "reset" in between starts again
+ *   mixed   like order, but the last request needs the tag of the first response
+ *   race    like order, but the last two requests must be in flight at the same time, on two connections */
 #include "shrink/shrink.h"
 
 #include <setjmp.h>
@@ -25,7 +26,7 @@ enum { REQUESTS = 500, CONNECTIONS = 10, KEYS = 24, K_MAX = 6, REPETITIONS = 100
 typedef enum { CHAIN, ORDER, MIXED, RACE } kind;
 
 typedef struct in_flight {
-    int64_t label, connection, arrives, answered; /* at the server, at the tester */
+    int64_t label, connection, arrives, answered; /* times: request at the server, response at the tester */
     aph_value message, answer;
     bool served, delivered;
 } in_flight;
@@ -36,7 +37,7 @@ typedef struct world {
     unsigned shows_in_100;
     aphi_choice chance; /* different in each run */
     uint64_t runs;
-    /* one run */
+    /* state of one run */
     int64_t now;
     in_flight flights[REQUESTS + K_MAX];
     size_t count;
@@ -92,7 +93,7 @@ static void serve(world *w, in_flight *f)
 
 /* ---- the network ------------------------------------------------------------------------------------------------- */
 
-/* A random time after that one, and after earlier messages of the connection. */
+/* A random time after `then` and after earlier messages on the connection. */
 static int64_t later(world *w, int64_t then, int64_t *before)
 {
     int64_t at = then + aphi_choice_within(&w->chance, 5, 60);
@@ -112,7 +113,7 @@ static void send_request(world *w, const aphi_action *a)
     aphi_labelled_add(w->seen, a->label, f->message);
 }
 
-/* Processes the events until then, in order. */
+/* Processes the events before `until` in order. */
 static void pass_time(world *w, int64_t until)
 {
     for (;;) {
@@ -184,7 +185,7 @@ static aphi_action random_action(aphi_choice *c, int64_t label)
     static const char *const names[] = {"get", "put", "step", "reset"};
     size_t name = aphi_choice_below(c, 100) < 2 ? 3 : aphi_choice_below(c, 3);
     int key =
-        (int)aphi_choice_within(c, name == 2 ? K_MAX : 0, KEYS - 1); /* the bug has other keys */
+        (int)aphi_choice_within(c, name == 2 ? K_MAX : 0, KEYS - 1); /* not a key of the bug */
     aph_value m = aph_record("f", aph_str(names[name]), "key", aph_strf("k%d", key));
     if (aphi_choice_chance(c, 1, 2))
         m = aph_put(m, "value", aph_int(aphi_choice_within(c, -1000, 1000)));
@@ -201,7 +202,7 @@ static aphi_action random_action(aphi_choice *c, int64_t label)
     return a;
 }
 
-/* Puts the requests that the bug needs in place of random ones, early enough for one another. */
+/* Replaces random requests by those that the bug needs. */
 static void plant(const world *w, aphi_script *s, aphi_choice *c)
 {
     size_t at = 20 + aphi_choice_below(c, 50), first = 0, before = 0;
@@ -217,7 +218,7 @@ static void plant(const world *w, aphi_script *s, aphi_choice *c)
             a->wait = APHI_WAIT_NOTHING;
         if (w->planted == RACE && last)
             a->connection = (s->actions[before].connection + 1) % CONNECTIONS;
-        for (size_t i = before + 1; i < at && j > 0; i++) { /* nothing undoes it in between */
+        for (size_t i = before + 1; i < at && j > 0; i++) { /* no reset in between */
             aph_value *send = &s->actions[i].send;
             if (aph_str_is(aph_field(*send, "f"), "reset"))
                 *send = aph_put(*send, "f", aph_str("get"));
@@ -250,7 +251,7 @@ static int compare_counts(const void *a, const void *b)
 
 typedef struct figures {
     unsigned reached, minimal, always, runs[REPETITIONS];
-    size_t over; /* actions above k, in all */
+    size_t over; /* total number of actions above k */
 } figures;
 
 static void mark_script(void *context) { aphi_script_mark(context); }
@@ -261,7 +262,7 @@ static void shrink_one(world *w, uint64_t seed, figures *f, size_t i)
     w->chance = aphi_choice_seed(seed ^ 0x5eed);
     aphi_script failing = {0};
     aph_root_add(mark_script, &failing);
-    do { /* as a tester would, until a run fails */
+    do { /* like a tester, until a run fails */
         aphi_script_free(&failing);
         failing = random_script(w, &c);
     } while (run(w, &failing) == 0);

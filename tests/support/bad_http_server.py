@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# bad_http_server.py - a web server that misbehaves from the first request on, as MODE says.
+# bad_http_server.py - a web server that misbehaves from the first request on, in a way that MODE selects.
 #
 # usage: python3 bad_http_server.py PORT MODE [PIDFILE [LISTEN]]
 #
@@ -89,18 +89,18 @@ def send_all(peer, data):
     try:
         peer.sendall(data)
     except OSError:
-        sys.exit(0)  # of this thread: the tester has closed the connection
+        sys.exit(0)  # ends this thread; the tester has closed the connection
 
 
 def drip(peer):
-    """A message without end, byte by byte."""
+    """Sends an endless message byte by byte."""
     for byte in itertools.chain(OK + b'X-Slow: ', itertools.repeat(0x78)):
         send_all(peer, bytes([byte]))
         time.sleep(0.01)
 
 
 def stall(peer):
-    """A body that stays incomplete."""
+    """Sends an incomplete body."""
     send_all(peer, OK + b'Content-Length: 5\r\n\r\nhell')
 
 
@@ -118,7 +118,7 @@ def call():
 
 
 def many_calls(peer):
-    """Ten thousand connections to the tester from ten processes, or as many as descriptors allow."""
+    """Opens ten thousand connections to the tester from ten processes, or as many as descriptors allow."""
     for _ in range(10):
         if os.fork() == 0:
             held = []
@@ -131,7 +131,7 @@ def many_calls(peer):
 
 
 def short_calls(peer):
-    """Endless short connections to the tester, and no response."""
+    """Opens short connections to the tester endlessly, and sends no response."""
     try:
         while True:
             call().close()
@@ -143,7 +143,7 @@ def serve_one(peer):
     if mode == 'early':
         send_all(peer, 2 * NOT_FOUND)
     peer.recv(65536)
-    if mode == 'twice':  # the second one without a request
+    if mode == 'twice':  # the second response has no request
         send_all(peer, 2 * UNAVAILABLE)
     elif mode in once:
         send_all(peer, once[mode])

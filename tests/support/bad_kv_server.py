@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# bad_kv_server.py - a key-value server, one JSON value per line, that misbehaves as MODE says.
+# bad_kv_server.py - a key-value server, one JSON value per line, that misbehaves in a way that MODE selects.
 #
 # usage: python3 bad_kv_server.py PORT MODE [NUMBER] [PIDFILE]
 #
-# It is correct until request NUMBER (default: 5), at which MODE happens. With once-MODE it happens only once in all runs of
-# the server: then PIDFILE.once exists. With once-MODE-then-OTHER, OTHER happens in the later runs. PIDFILE receives the
-# process id.
+# The server is correct until request NUMBER (default: 5), and then misbehaves. With once-MODE, it misbehaves in only one of
+# all runs; PIDFILE.once marks that this run has happened. With once-MODE-then-OTHER, later runs misbehave in the mode OTHER.
+# PIDFILE receives the process id.
 import os
 import resource
 import select
@@ -33,7 +33,7 @@ requests = 0
 
 
 def answer(line):
-    """The correct response."""
+    """Returns the correct response."""
     import json
     q = json.loads(line)
     key = q['key']
@@ -77,7 +77,7 @@ def wait_forever():
 
 
 def misbehave(peer, right):
-    """Request NUMBER has come on this connection; right is the correct response. Returns True if the connection is
+    """Misbehaves at request NUMBER on this connection; right is the correct response. Returns True if the connection is
     closed."""
     if once:
         open(once, 'w').close()

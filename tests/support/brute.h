@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * brute.h - random terms with a second, slow and plain implementation of their meaning, to compare the solver with.
+ * brute.h - random terms, and a second, slow and simple evaluator to compare the solver with.
  *
- * An expression is a separate tree, so that its meaning does not depend on aph_term; brute_term converts it to a term.
- * brute_meaning_of evaluates any term by the same plain rules. */
+ * An expression is a separate tree, so that its evaluation does not depend on aph_term; brute_term converts it to a
+ * term. brute_meaning_of evaluates any term by the same simple rules. */
 #ifndef TESTS_SUPPORT_BRUTE_H
 #define TESTS_SUPPORT_BRUTE_H
 
@@ -89,7 +89,7 @@ enum { BRUTE_SYMBOLS = 3, BRUTE_VALUES_MOST = 8, BRUTE_NODES_MOST = 64 };
 typedef struct brute_world {
     aph_kind sort[BRUTE_SYMBOLS];
     uint32_t first;
-    int64_t low, high;            /* of integers */
+    int64_t low, high;            /* bounds of the integers */
 } brute_world;
 
 typedef struct brute_assignment {
@@ -101,7 +101,7 @@ static inline aph_value brute_symbol(const brute_world *w, int i)
     return aph_symbol(w->sort[i], w->first + (uint32_t)i);
 }
 
-/* Enough strings: each that a term can contain, and one more for each symbol. */
+/* The number of values of a sort. For strings: all strings that a term can contain, and one more for each symbol. */
 static inline size_t brute_count(const brute_world *w, aph_kind sort)
 {
     return sort == APH_BOOL ? 2 : sort == APH_STR ? 2 + BRUTE_SYMBOLS : (size_t)(w->high - w->low) + 1;
@@ -179,7 +179,7 @@ static inline int brute_random_leaf(brute_expression *e, const brute_world *w, a
     return brute_add(e, (brute_node){.what = BRUTE_CONSTANT, .constant = brute_random_constant(w, c, sort)});
 }
 
-/* An expression of that sort; a few operands have the wrong sort. */
+/* A random expression of the given sort; a few of its operands have the wrong sort. */
 static inline int brute_random(brute_expression *e, const brute_world *w, aphi_choice *c, aph_kind sort, int depth)
 {
     aph_kind inner = sort;
@@ -233,7 +233,7 @@ static inline bool brute_holds(const brute_expression *e, const brute_assignment
     return m.kind == BRUTE_BOOL && m.i;
 }
 
-/* The value of a term if symbol number `first + i` has the i-th of n values. */
+/* The value of a term when symbol `first + i` has the i-th of n values. */
 static inline brute_meaning brute_meaning_of(aph_value v, uint32_t first, size_t n, const aph_value *values)
 {
     if (aph_kind_of(v) == APH_SYMBOL) {
@@ -255,7 +255,7 @@ static inline bool brute_value_holds(aph_value v, uint32_t first, size_t n, cons
     return m.kind == BRUTE_BOOL && m.i;
 }
 
-/* Random sorts; integers around zero or at an end of the 64 bits. */
+/* Random sorts; integers are near zero or near a 64-bit limit. */
 static inline brute_world brute_random_world(aphi_choice *c, int span)
 {
     static const int64_t lows[] = {-2, 0, 97, INT64_MIN, INT64_MAX};

@@ -22,7 +22,7 @@ uint64_t compare_seed(void)
     return text ? strtoull(text, NULL, 10) : 1;
 }
 
-#define FEWEST 500 /* below that, the shares of valid and invalid histories are random */
+#define FEWEST 500 /* with fewer cases, the shares of valid and invalid histories vary too much */
 
 size_t compare_cases(size_t usual)
 {
@@ -73,8 +73,8 @@ static bool is_only_pending(const history *h, size_t i)
     return true;
 }
 
-/* Some requests without a neighbour on their connection are marked as lost: for these, LOST and NEVER are equivalent.
- * The hints are random: no verdict may depend on them. */
+/* Marks some requests that are alone on their connection as lost; for these, LOST and NEVER are equivalent. The hints
+ * are random, because no verdict may depend on them. */
 static aph_lookahead lookahead_of(const history *h, size_t i)
 {
     size_t end = answer_to(h, i);
@@ -99,7 +99,7 @@ static aph_verdict feed_sent(aph_oracle *o, const history *h, size_t i, compare_
     return aph_oracle_sent(o, h->seen[i].connection, h->seen[i].message, &known, NULL);
 }
 
-/* After the observation at i: reports the loss of a request 0 to 2 observations before. */
+/* Called after the observation at i. Reports the loss of a request that was sent up to 2 observations earlier. */
 static aph_verdict feed_lost(aph_oracle *o, const history *h, size_t i)
 {
     uint64_t request = 0;
@@ -120,11 +120,11 @@ static void mark_history(void *context)
         aph_mark(h->seen[i].message);
 }
 
-/* Returns true if the explanation of an accepted history holds in the replay. */
+/* Returns true if the replay confirms the explanation of an accepted history. */
 static bool explanation_holds(const aph_oracle *o, const aph_model *model, const history *h)
 {
     aphi_history all = {.paired = model->rpc && !o->env.lossy, .lossy = o->env.lossy, .buffer = o->env.buffer};
-    size_t *at = calloc(h->count + 1, sizeof *at); /* of an observation among the events, without quiet */
+    size_t *at = calloc(h->count + 1, sizeof *at); /* indices among the events, without quiet marks */
     all.events = calloc(h->count + 1, sizeof *all.events);
     assert(all.events && at);
     for (size_t i = 0; i < h->count; i++) {
@@ -177,7 +177,7 @@ judged compare_judge(const aph_model *model, const history *h, const char *envir
     const char *message;
     if (aph_oracle_fault(o, &message))
         printf("%s\n", message);
-    /* A loss removes the order of a request before later ones, which the history does not contain. */
+    /* A lost request is no longer ordered before later requests, which the history cannot express. */
     if (j.verdict == APH_PASS && mode != COMPARE_LOST && !explanation_holds(o, model, h))
         j.verdict = APH_UNKNOWN;
     aph_root_remove(mark_history, (void *)h);
@@ -187,10 +187,11 @@ judged compare_judge(const aph_model *model, const history *h, const char *envir
 
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
 
-static const char *const mode_names[] = {"with foresight", "live", "live, with losses", "distrusting",
-                                         "forgetting, with foresight", "forgetting, live"};
+static const char *const mode_names[] = {"with lookahead", "live", "live, with losses", "without promises",
+                                         "trimmed, with lookahead", "trimmed, live"};
 
-/* Without lookahead the oracle must reject exactly when no explanation is left; with it, possibly earlier. */
+/* Without lookahead, the oracle must reject exactly when no explanation is left; with lookahead, it may reject
+ * earlier. */
 static bool agrees(judged j, enumerated e, compare_mode mode)
 {
     if (j.verdict != (e.explained ? APH_PASS : APH_FAIL))
@@ -209,7 +210,8 @@ static bool has_quiet(const history *h)
     return false;
 }
 
-/* Returns true if the mode is meaningful here. An abandoned request has no response and takes no place in a buffer. */
+/* Returns true if the mode is meaningful for this history. An abandoned request has no response and occupies no
+ * buffer. */
 static bool is_meaningful(const subject *s, const history *h, enumerate_env env, compare_mode mode)
 {
     if (mode == COMPARE_LIVE || mode == COMPARE_FORGET_LIVE)
@@ -269,7 +271,7 @@ static int compare_one_in(const subject *s, const history *h, enumerate_env env,
     return compare_in(s, h, env, e, count);
 }
 
-/* ENUMERATE_ENVS: in all environments of compare_one. */
+/* ENUMERATE_ENVS selects all environments of compare_one. */
 static bool still_wrong(const subject *s, const history *h, enumerate_env env, int difference)
 {
     compare_count unused = {0};
@@ -280,7 +282,7 @@ static bool still_wrong(const subject *s, const history *h, enumerate_env env, i
     return compare_one_in(s, h, env, &unused) == difference;
 }
 
-/* Removes the observation at i, or the request there and its response. */
+/* Removes the observation at i; a request is removed with its response. */
 static bool remove_event(const subject *s, history *h, size_t i, enumerate_env env, int difference)
 {
     history smaller = {0};

@@ -2,8 +2,8 @@
  *
  * concrete.c - concrete runs of a model; see concrete.h.
  *
- * Idea:       the step is run by aphi_step_run, with an answerer that calls the picker. A step that is abandoned at a
- *             receive is run again from its start with the next request and the same answers. */
+ * Idea:       aphi_step_run runs the step; its answerer calls the picker. A step that is abandoned at a receive runs
+ *             again from its start, with the same answers and the next request. */
 #include "concrete.h"
 
 #include "tree/step.h"
@@ -22,7 +22,7 @@ typedef struct run {
     aph_value log[EVENTS_MOST];
     size_t count;
     aph_value mail;
-    bool waiting;          /* abandoned at a receive without a request */
+    bool waiting;          /* abandoned at a receive because no request is left */
 } run;
 
 /* ---- choices ----------------------------------------------------------------------------------------------------- */
@@ -70,7 +70,7 @@ static bool answer_new(run *r, const aph_event *e, aph_value *answer)
         r->request = APH_NIL;
         return !r->waiting;
     case APH_EVENT_SEND: r->mail = posted(r->mail, e->to, e->value); return true;
-    case APH_EVENT_DECIDE: *answer = e->value; return aph_kind_of(e->value) == APH_BOOL; /* else it has no value */
+    case APH_EVENT_DECIDE: *answer = e->value; return aph_kind_of(e->value) == APH_BOOL; /* else undefined */
     case APH_EVENT_EITHER: *answer = aph_int((int64_t)r->pick(r->context, e->count)); return true;
     case APH_EVENT_CHOOSE: {
         size_t n = concrete_values(r->subject, e->sort, e->bounded, e->low, e->high);

@@ -8,14 +8,14 @@
  *                 observe    (figure 4.6)   a receive is a request from the tester, a send an observation and a guard
  *                 unify      (figure 4.8)   guards and branch conditions are constraints that must be solvable
  *                 backtrack  (figure 4.12)  branches are tried one after another
- *                 expect     (figure 4.13)  and each must match what was observed
+ *                 expect     (figure 4.13)  and each must match the observations
  * Differences from live testing:
  *             1. GenPacket is the recorded request: a branch that wants to send where the history has a response is
  *                dropped, as match_observe does with the branches that wait.
  *             2. `expect` instantiates each waiting branch with each observation, lazily. Here each branch has a place
  *                in the history instead, which is equivalent: the observations that it has not matched yet.
- *             3. No response is late: it is in the history or not. So nothing is postponed or retried, and a branch
- *                that reaches the end of the history accepts.
+ *             3. No response is late: the history is complete. So nothing is postponed or retried, and a branch that
+ *                reaches the end of the history accepts.
  *             4. A branch equal to a dropped one is dropped. Without this, the paper's list grows with all the times at
  *                which the network may have carried each packet.
  * Cost:       exponential; meant for histories of half a dozen requests. Gives up if there are too many branches. */
@@ -31,7 +31,7 @@
 
 enum { SYMBOLS_MOST = 16, THROWN_MOST = 1500 };
 
-/* The unknowns of a branch: V of figure 4.8, its first half. */
+/* The unknowns of a branch: the first half of V in figure 4.8. */
 typedef struct unknowns {
     struct {
         aph_kind sort;
@@ -45,12 +45,12 @@ typedef struct unknowns {
 typedef struct branch {
     aph_tree *server;      /* srv */
     aph_value log;         /* the answers that led to `server`: equal logs, equal trees */
-    aph_value buffer;      /* of the network */
+    aph_value buffer;      /* packets in the network */
     size_t pick;           /* number of oldest packets that pick_one has skipped */
     aph_value in, out;     /* bi and bo */
     unknowns xs;
     aph_value cs;          /* array of [term, value] that must be equal */
-    size_t at;             /* observations matched */
+    size_t at;             /* number of matched observations */
 } branch;
 
 typedef struct tester {
@@ -81,7 +81,7 @@ static bool holds(aph_value constraint, size_t n, const aph_value *values)
     return is.kind != BRUTE_WRONG && brute_same(is, brute_of_value(aph_at(constraint, 1)));
 }
 
-/* All constraints whose last unknown is the n-th from the end of `values` have a truth value now. */
+/* Returns true if each constraint whose last unknown is `last` holds. All unknowns of these constraints have values. */
 static bool all_hold(aph_value cs, int64_t last, size_t n, const aph_value *values)
 {
     for (size_t i = 0; i < aph_count(cs); i++)
@@ -231,7 +231,7 @@ static bool from_observer(tester *t, branch *b, aph_value *request)
     return seen->sent;
 }
 
-/* Figure 4.6, lines 6 and 7, and figure 4.12, line 19: the tester observes a message, which must be this. */
+/* Figure 4.6, lines 6 and 7, and figure 4.12, line 19: the tester observes a message, which must equal `said`. */
 static bool to_observer(tester *t, branch *b, aph_value said)
 {
     const history_seen *seen = &t->history->seen[b->at++];
@@ -271,8 +271,8 @@ static aph_value name_of(const branch *b)
     return APH_ARRAY_OF(aph_int((int64_t)b->at), b->log, b->buffer, b->in, b->out, b->cs);
 }
 
-/* step_net of figure 4.11, with the network of figure 4.9: each `or` of pick_one is a branch here and one in the list.
- * */
+/* step_net of figure 4.11, with the network of figure 4.9: each `or` of pick_one continues with one branch and adds one
+ * to the list. */
 static bool step_net(tester *t, branch *b)
 {
     if (b->pick == 0 && !wordset_add(&t->thrown, name_of(b)))
@@ -316,8 +316,8 @@ static void either(tester *t, branch *b, size_t n)
     answer_server(b, aph_int(0));
 }
 
-/* Figure 4.11, from line 23: the server runs first, the network when the server has nothing to take. One event; returns
- * false if the branch throws. */
+/* Figure 4.11, from line 23: the server runs first; the network runs when the server has nothing to take. Runs one
+ * event. Returns false if the branch throws. */
 static bool compose(tester *t, branch *b)
 {
     aph_event e = aph_tree_event(b->server);
@@ -365,7 +365,7 @@ static branch first_branch(const aph_model *model)
     return b;
 }
 
-/* Figure 4.12: the current branch until it throws, then another, until none is left. */
+/* Figure 4.12: runs a branch until it throws, then the next one, until none is left. */
 static dualized backtrack(tester *t)
 {
     while (t->count > 0) {

@@ -9,10 +9,11 @@
 typedef enum dualized {
     DUALIZE_REJECTS,
     DUALIZE_ACCEPTS,
-    DUALIZE_GIVES_UP,      /* too many branches */
+    DUALIZE_GIVES_UP,      /* there were too many branches */
 } dualized;
 
-/* Decides whether some branch of the derived tester accepts the recorded history. The network is that of figure 4.9. */
+/* Decides whether some branch of the derived tester accepts the recorded history. The network is the one in figure
+ * 4.9. */
 dualized dualize(const subject *s, const history *h);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * enumerate.c - a decision by exhaustive enumeration; see enumerate.h.
+ * enumerate.c - decision by exhaustive enumeration; see enumerate.h.
  *
- * Idea:       walk over the observations with a concrete server. A sent request may be taken from then on. At a
- *             response that the server has not sent yet, some request must be taken first: try each that may come next,
- *             with each path through the model. Taking a request earlier than needed gives nothing new; so no request
- *             is taken while the server has unobserved messages, or while requests are only sent. With losses or
- *             bounded buffers this is not assumed: before each observation, all requests that can be taken are tried.
+ * Idea:       walk over the observations with a concrete server. A request may be taken once it was sent. At a response
+ *             that the server has not sent yet, some request must be taken first: try each possible next request, with
+ *             each path through the model. Taking a request earlier than needed adds no behaviour, so no request is
+ *             taken while the server has unobserved messages, or between two sends. With losses or bounded buffers
+ *             this does not hold: all requests that can be taken are tried before each observation.
  * Cost:       exponential. A configuration that failed is not tried again; there is no other optimization. */
 #include "enumerate.h"
 
@@ -30,13 +30,13 @@ typedef struct search {
 typedef struct place {
     concrete server;
     size_t at;
-    uint8_t taken[HISTORY_CONNECTIONS]; /* number of taken requests of each connection */
-    uint64_t copies;                    /* without order: how often each was taken, two bits each */
+    uint8_t taken[HISTORY_CONNECTIONS]; /* number of requests taken from each connection */
+    uint64_t copies;                    /* in unordered environments: how often each request was taken, two bits each */
 } place;
 
 /* ---- all ways to pick -------------------------------------------------------------------------------------------- */
 
-/* A number with digits of various bases: the picks, one after another. */
+/* The sequence of picks, as a number whose digits have different bases. */
 typedef struct odometer {
     size_t digit[PICKS_MOST], base[PICKS_MOST], count, at;
 } odometer;
@@ -52,7 +52,7 @@ static size_t pick_digit(void *context, size_t n)
     return o->digit[o->at++];
 }
 
-/* The next number; digits that were not used in the last run are dropped. */
+/* Advances to the next number. Digits that the last run did not use are dropped. */
 static bool next_picks(odometer *o)
 {
     for (o->count = o->at, o->at = 0; o->count > 0; o->count--)
@@ -65,7 +65,7 @@ static bool next_picks(odometer *o)
 
 static bool explain(search *s, place p);
 
-/* The first request of the connection that was sent before `at` and not taken. */
+/* The first request on the connection that was sent before `at` and has not been taken. */
 static const history_seen *next_request(const search *s, const place *p, int64_t connection)
 {
     unsigned skip = p->taken[connection];
@@ -120,7 +120,7 @@ static bool explain_received(search *s, place p)
     return explain(s, p);
 }
 
-/* ---- where messages are lost, or connections hold only so much --------------------------------------------------- */
+/* ---- lost messages and bounded buffers --------------------------------------------------- */
 
 static size_t buffer_of(const search *s)
 {

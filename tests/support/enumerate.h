@@ -2,8 +2,9 @@
  *
  * enumerate.h - a concrete, exhaustive decision whether a model explains a history.
  *
- * It tries each order in which the server may have taken the requests (after they were sent, those of a connection in
- * order, each possibly never), and each value of each choice. It uses nothing of src/oracle or src/solve. */
+ * It tries each order in which the server may have taken the requests, and each value of each choice. A request may be
+ * taken after it was sent, or never; requests on one connection are taken in order. It uses no code from src/oracle or
+ * src/solve. */
 #ifndef TESTS_SUPPORT_ENUMERATE_H
 #define TESTS_SUPPORT_ENUMERATE_H
 

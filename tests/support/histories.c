@@ -4,7 +4,7 @@
  *
  * Idea:       clients, network and server are one loop with random actions: a client sends, the server takes a request
  *             that has arrived, or a response is observed. The history has an explanation: the run of the loop. Mutated
- *             histories may have one or not, which the deciders find out. */
+ *             histories may have none; the deciders find out. */
 #include "histories.h"
 
 #include "base/memory.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOSSY_MOST = 14 }; /* observations, if messages can be observed repeatedly */
+enum { LOSSY_MOST = 14 }; /* limit of observations if messages can be observed repeatedly */
 
 void history_deinit(history *h)
 {
@@ -98,7 +98,7 @@ static size_t pick_random(void *context, size_t n)
     return aphi_choice_below(context, n);
 }
 
-/* The state of the loop: the server, and the waiting requests of each connection, by their places in the history. */
+/* The state of the loop: the server, and the waiting requests on each connection as indices into the history. */
 typedef struct world {
     const subject *subject;
     history_shape shape;
@@ -106,9 +106,9 @@ typedef struct world {
     aphi_choice *choice;
     concrete server;
     size_t sent, taken[HISTORY_CONNECTIONS], asked[HISTORY_CONNECTIONS], answered[HISTORY_CONNECTIONS];
-    size_t next[HISTORY_CONNECTIONS]; /* place from which to search for the next request to take */
-    size_t quiet_at;                  /* observations before the last quiet */
-    uint8_t copies[64];               /* with duplicates: how often a request was taken, by its place */
+    size_t next[HISTORY_CONNECTIONS]; /* index at which the search for the next request to take starts */
+    size_t quiet_at;                  /* number of observations before the last quiet mark */
+    uint8_t copies[64];               /* with duplicates: how often each request was taken, by its index */
 } world;
 
 static int64_t random_connection(world *w)
@@ -132,7 +132,7 @@ static bool client_sends(world *w)
     return true;
 }
 
-/* Any request since the last quiet, once or twice. */
+/* Takes any request since the last quiet mark, up to twice. */
 static bool server_takes_any(world *w)
 {
     size_t n = w->history->count, i = n ? aphi_choice_below(w->choice, n) : 0;
@@ -191,7 +191,7 @@ static void deliver_all(world *w)
         }
 }
 
-/* Lossy: messages in flight are lost. Otherwise: all must have arrived. */
+/* If the history is lossy, messages in flight are lost. Otherwise, all must have arrived. */
 static void become_quiet(world *w)
 {
     if (!w->shape.lossy) {
@@ -216,7 +216,7 @@ static void run_sequentially(world *w)
     }
 }
 
-/* A client that waits for a response that never comes stops sending, so the number of rounds is bounded. */
+/* The number of rounds is bounded, because a client may wait forever for a response. */
 static void run_concurrently(world *w)
 {
     for (size_t i = 0; i < 100 * w->shape.requests && w->sent < w->shape.requests; i++) {
@@ -251,7 +251,7 @@ void history_make(history *h, const subject *s, history_shape shape, aphi_choice
 
 /* ---- making wrong ------------------------------------------------------------------------------------------------ */
 
-/* The place of a random response; h->count if there is none. */
+/* The index of a random response; h->count if there is none. */
 static size_t random_answer(const history *h, aphi_choice *c)
 {
     size_t start = h->count ? aphi_choice_below(c, h->count) : 0;
@@ -286,7 +286,7 @@ static void move_event(history *h, size_t from, size_t to)
     h->seen[to] = seen;
 }
 
-/* Moves a response, or sometimes a request, to an earlier or later place. */
+/* Moves a response, or sometimes a request, to an earlier or later index. */
 static void move_random_event(history *h, bool paired, aphi_choice *c)
 {
     size_t from = aphi_choice_chance(c, 3, 4) ? random_answer(h, c) : h->count ? aphi_choice_below(c, h->count) : 0;

@@ -14,10 +14,10 @@
 enum { HISTORY_CONNECTIONS = 8 }; /* connections are numbered 1 to 7 */
 
 typedef struct history_seen {
-    bool sent;             /* a request; else a response */
+    bool sent;             /* a request; otherwise a response */
     int64_t connection;
     aph_value message;
-    bool quiet;            /* neither: no message is in flight */
+    bool quiet;            /* neither a request nor a response: no message is in flight */
 } history_seen;
 
 typedef struct history {
@@ -27,25 +27,25 @@ typedef struct history {
 
 typedef struct subject {
     const aph_model *model;
-    /* Values of an internal choice of sort string: each string that the model can compare one with, and one more for
-     * each concurrent choice, so that each equality and inequality is possible. Ends with NULL. */
+    /* Values for an internal choice of a string: each string that the model can compare with a chosen one, and one more
+     * for each concurrent choice, so that each equality and inequality is possible. Ends with NULL. */
     const char *const *strings;
     aph_value (*request)(aphi_choice *c);
     aph_value (*answer)(aphi_choice *c);    /* a plausible wrong response */
-    unsigned requests_most;                 /* in a history of random shape; 0: 6 */
+    unsigned requests_most;                 /* requests in a history of random shape; 0 means 6 */
 } subject;
 
 /* Parameters of a history. */
 typedef struct history_shape {
     size_t requests;
     unsigned connections;
-    unsigned pipelining;   /* of 4: how often a connection sends while it waits for a response */
+    unsigned pipelining;   /* probability, in quarters, that a connection sends while it waits for a response */
     bool sequential;       /* each request ends before the next is sent; the last may stay pending */
     bool whole;            /* each request gets its response, if the model sends one */
     bool paired;           /* the model is rpc: no connection has more responses than requests */
     bool lossy; /* requests are lost or duplicated, responses are observed in any order and any number of times */
-    size_t buffer;         /* messages in each direction of a connection; 0: no limit */
-    bool quiets;           /* with quiet moments: no message in flight */
+    size_t buffer;         /* capacity in messages, per connection and direction; 0 means unlimited */
+    bool quiets;           /* with quiet marks, at which no message is in flight */
 } history_shape;
 
 void history_deinit(history *h);

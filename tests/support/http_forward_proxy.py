@@ -3,9 +3,9 @@
 #
 # http_forward_proxy.py PORT MODE - an HTTP/1.1 forward proxy that is correct but unusual, or wrong in one way.
 #
-# MODE `right`: it reuses connections to origin servers for all clients, changes the framing of bodies, writes field names in
-# capitals, adds fields, has a comment with a comma in its Via, and repeats idempotent requests when the origin server closes
-# the connection. Each `wrong == ...` below is another mode.
+# In MODE `right`, the proxy reuses connections to origin servers for all clients, changes the framing of bodies, writes
+# field names in capitals, adds fields, has a comment with a comma in its Via, and repeats idempotent requests when the
+# origin server closes the connection. Each `wrong == ...` below is another mode.
 import socket, sys, threading
 
 port, wrong = int(sys.argv[1]), sys.argv[2]
@@ -20,7 +20,7 @@ class Stream:
         self.sock, self.file = sock, sock.makefile("rb")
 
     def read(self, no_body=False):
-        """The first line, the fields as pairs, and the body; None at the end."""
+        """Returns the first line, the fields as pairs, and the body; None at the end."""
         start = self.file.readline().decode("latin-1").rstrip("\r\n")
         if not start:
             return None
@@ -62,7 +62,7 @@ def end_to_end(fields):
 
 
 def exchange(address, method, message):
-    """The response to a request, over a new or reused connection; None if there is none."""
+    """Returns the response to a request, over a new or reused connection; None if there is none."""
     for attempt in range(1 << 30 if wrong == "forever" else 2):
         with lock:
             pool = idle.setdefault(address, [])

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# line_relay.py PORT UPSTREAM [wrong] - forwards each line of a client upstream on a new connection, and the response to the
-# client; if wrong, to the first client.
+# line_relay.py PORT UPSTREAM [wrong] - forwards each line from a client upstream on a new connection, and the response back
+# to the client; if wrong, to the first client.
 import socket, sys, threading
 
 port, upstream, wrong = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:] == ["wrong"]

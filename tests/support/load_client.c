@@ -2,8 +2,8 @@
  *
  * load_client.c - a client that sends many concurrent requests; see load_client.h.
  *
- * One thread with poll. A request is recorded before its first byte is sent, a response after its last byte arrived, so
- * that the trace is one of a correct tester. */
+ * One thread uses poll. A request is recorded before its first byte is sent, a response after its last byte arrived, so
+ * that the trace could come from a correct tester. */
 #include "load_client.h"
 
 #include "base/clock.h"
@@ -95,7 +95,7 @@ static aph_value swap_request(load_client *a)
     return aph_strf("%03d", (int)(a->made % 1000));
 }
 
-/* Usually empty: the order of concurrent values is observed soon. */
+/* The queue is usually empty, so the order of concurrent values is observed soon. */
 static aph_value queue_request(load_client *a)
 {
     if (aphi_choice_chance(&a->choice, 3, 5))
@@ -116,7 +116,7 @@ static aph_value etag_kv_request(load_client *a)
     return r;
 }
 
-/* The latest tags. */
+/* Stores the latest tags. */
 static void store_tag(load_client *a, aph_value answer)
 {
     aph_value tag = aph_field(answer, "tag");

@@ -19,9 +19,9 @@ typedef struct served {
     struct sockaddr_in at;
 } served;
 
-/* Starts $ANTIPHON serve with these arguments, of which the last is NULL, and waits until it listens. */
+/* Starts `$ANTIPHON serve` with a NULL-terminated list of arguments, and waits until it listens. */
 served served_start(const char *const *words);
-/* Sends SIGTERM. Returns the exit code, or -1 if a signal ended it. */
+/* Sends SIGTERM. Returns the exit code, or -1 if a signal ended the process. */
 int served_stop(served *s);
 
 /* A generator of requests. */
@@ -29,21 +29,21 @@ typedef struct load_client {
     const aph_model *model;
     aphi_choice choice;
     aph_value tags;            /* array of observed tags */
-    uint64_t keys; /* number of keys, if the model has keys: large enough for few concurrent requests per key */
+    uint64_t keys; /* number of keys, if the model has keys; large, so that few concurrent requests share a key */
     uint64_t made;             /* number of requests so far */
     aph_value (*request)(struct load_client *a);
-    void (*answered)(struct load_client *a, aph_value answer); /* or NULL */
+    void (*answered)(struct load_client *a, aph_value answer); /* may be NULL */
 } load_client;
 
-/* For a built-in model. */
+/* A generator for a built-in model. */
 load_client load_client_of(const aph_model *model, uint64_t seed);
 
 typedef struct load_options {
     unsigned connections;
     unsigned depth;            /* pending requests per connection */
-    unsigned requests;         /* in all */
-    bool datagrams;            /* use UDP; requests without a response for a while are lost */
-    FILE *trace;               /* receives a trace in jsonl; or NULL */
+    unsigned requests;         /* total number */
+    bool datagrams;            /* use UDP; a request without a response within a time limit counts as lost */
+    FILE *trace;               /* receives a trace in jsonl; may be NULL */
 } load_options;
 
 /* Sends all requests and waits for all responses. Returns false, with a message on stderr, if a response is malformed,

@@ -2,7 +2,7 @@
  *
  * odd_models.c - subjects for the comparison of deciders; see odd_models.h.
  *
- * Domains are so small that values collide often: histories with distinct values are too easy. */
+ * The domains are small, so that values collide often: histories with distinct values are too easy to decide. */
 #include "odd_models.h"
 
 #include "models/models.h"
@@ -116,13 +116,13 @@ static aph_value etag_kv_answer(aphi_choice *c)
     return code == 304 || (code == 200 && aphi_choice_chance(c, 1, 2)) ? aph_put(a, "tag", tag(c)) : a;
 }
 
-/* Requests compare tags with s and t only; u, v and w are left. */
+/* Requests compare tags with s and t only; u, v and w remain for the server. */
 const subject subject_etag_kv = {&aph_model_etag_kv, (const char *const[]){"s", "t", "u", "v", "w", NULL},
                                  etag_kv_request, etag_kv_answer, 0};
 
 /* ---- relay ------------------------------------------------------------------------------------------------------- */
 
-/* {"to": CONNECTION, "text": TEXT}: sends TEXT there, with the number of messages relayed before. */
+/* {"to": CONNECTION, "text": TEXT}: sends TEXT to CONNECTION, with the number of messages relayed before. */
 static void relay_step(aph *m, aph_value *count)
 {
     aph_request q = aph_recv(m);
@@ -200,7 +200,7 @@ const subject subject_lock = {&lock, NULL, lock_request, lock_answer, 0};
 
 /* ---- greeter ----------------------------------------------------------------------------------------------------- */
 
-/* Greets connections 1 and 2 without a request, then returns the sum so far for each number, and greets again at 5. */
+/* Greets connections 1 and 2 without a request. Then returns the running sum for each number, and greets again at 5. */
 static void greeter_step(aph *m, aph_value *sum)
 {
     if (*sum == APH_NIL || aph_int_of(*sum) >= 5) {
@@ -238,8 +238,8 @@ const subject subject_greeter = {&greeter, NULL, greeter_request, greeter_answer
 
 /* ---- chatty ------------------------------------------------------------------------------------------------------ */
 
-/* Has a word that was not observed yet; for "a" or "b" it may send the word, nothing, or the word and "more" to all; it
- * takes the requested word as its own if that differs, or never sends its own. */
+/* The server has a word that was not observed yet. For "a" or "b" it may send the word, nothing, or the word and "more"
+ * to all; it adopts the requested word if that differs, or never sends its own. */
 static void chatty_step(aph *m, aph_value *word)
 {
     aph_request q = aph_recv(m);
@@ -278,7 +278,7 @@ static aph_value chatty_answer(aphi_choice *c)
     return aphi_choice_chance(c, 1, 4) ? aph_str("more") : aph_record("word", ONE_OF(c, "a", "b", "c"));
 }
 
-/* A word is compared with a and b only, so c or d is always left. */
+/* Words are compared with a and b only, so c or d always remains. */
 const subject subject_chatty = {&chatty, (const char *const[]){"a", "b", "c", "d", NULL}, chatty_request, chatty_answer,
                                 .requests_most = 4};
 
@@ -342,9 +342,9 @@ static aph_value fickle_answer(aphi_choice *c)
     return at == 0 ? aph_str("ok") : at < 3 ? aph_bool(at == 1) : ONE_OF(c, "a", "b", "c");
 }
 
-/* An observed value may be any of these, so none is certainly new. But a symbol is only known to differ from a, from b
- * (by a guess), or from the other cell (by "same", and again only after a stir): with five requests that excludes fewer
- * than six values. */
+/* An observed value may be any of these, so none is certainly new. A symbol is only known to differ from a, from b (by
+ * a guess), or from the other cell (by "same", and again only after a stir). Five requests therefore exclude fewer than
+ * six values. */
 const subject subject_fickle = {&fickle, (const char *const[]){"a", "b", "c", "d", "e", "ok", NULL}, fickle_request,
                                 fickle_answer, .requests_most = 5};
 

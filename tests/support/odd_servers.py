@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# odd_servers.py - correct servers with behaviour that is easily rejected by mistake.
+# odd_servers.py - correct servers whose behaviour a tester could reject by mistake.
 #
 #   odd_servers.py PORT news      {"f":"sub"}, {"f":"unsub"}, {"f":"pub","x":X}: sends X to every subscriber
 #   odd_servers.py PORT hangs-up  {"f":"echo","x":X}: returns X and closes the connection

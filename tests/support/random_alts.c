@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * random_alts.c - random models; moves lead to higher states only, so the models are acyclic. */
+ * random_alts.c - random models; they are acyclic because moves lead to higher states only. */
 #include "random_alts.h"
 
 #include "base/memory.h"

@@ -8,8 +8,8 @@
 
 typedef struct random_shape {
     unsigned components, ports, labels, states;  /* maxima; the minima are 2, 1, 1, 2 */
-    unsigned mediums;                            /* an aphi_medium, or 3: any */
-    unsigned sync;                               /* synchronous sends, out of 12 */
+    unsigned mediums;                            /* an aphi_medium, or 3 for a random one */
+    unsigned sync;                               /* probability of a synchronous send, in twelfths */
     bool flat;                                   /* moves lead to the next state, so orders often do not matter */
 } random_shape;
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# random_etag_server.py PORT - a server of the model etag-kv with a random tag in each run, and always the same wrong value.
+# random_etag_server.py PORT - a server for the model etag-kv with a random tag in each run, and always the same wrong value.
 import json, os, socket, sys, threading
 
 tag = {'opaque': os.urandom(8).hex(), 'weak': False}

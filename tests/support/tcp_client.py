@@ -14,7 +14,7 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as server:
             server.sendall(text)
             server.shutdown(socket.SHUT_WR)
         except ConnectionResetError:
-            resets.append(b"(reset)")  # the system reports it to the sender or to the receiver
+            resets.append(b"(reset)")  # the system reports a reset to the sender or to the receiver
         except OSError:
             pass
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * validator.c - the validator of Li, "Testing by dualization", figure 3.1, written out; and random programs for it.
+ * validator.c - the validator of Li, "Testing by dualization", figure 3.1, and random programs for it.
  *
  * Idea:       a validation state is a map from addresses to variables and a list of constraints. The list is in order
  *             of creation: a variable is introduced (havoc, or write with its equation) before its first use. So
  *             satisfiability is decided by walking along the list, trying each value of a free variable, and
  *             backtracking if a constraint does not hold.
- * Differences from the paper: a free variable is a choice within the declared bounds of the program; and a result
- * without
- *             a value (of a division by zero) may be written, but no comparison with it holds. */
+ * Differences from the paper: a free variable is a choice within the declared bounds of the program; and an undefined
+ *             result (of a division by zero) may be written, but no comparison with it holds. */
 #include "validator.h"
 
 #include "base/memory.h"
@@ -100,7 +99,7 @@ static void write_body(validator_program *p, int i)
     }
 }
 
-/* Most end by writing a response that depends on the state; the others return the query. */
+/* Most programs end by writing a response that depends on the state; the others return the query. */
 void validator_random_program(validator_program *p, aphi_choice *c)
 {
     p->count = 0;
@@ -114,7 +113,7 @@ void validator_random_program(validator_program *p, aphi_choice *c)
 
 /* ---- validation states ------------------------------------------------------------------------------------------- */
 
-/* VExp: as an expression of the program, with variables in place of addresses. */
+/* VExp: an expression of the program with variables in place of addresses. */
 typedef struct vexp {
     enum { X_CONSTANT, X_VARIABLE, X_OPERATION } kind;
     int64_t number;        /* the constant, or the variable */
@@ -124,7 +123,7 @@ typedef struct vexp {
 
 typedef enum relation { IS_FREE, IS, AT_MOST, BELOW } relation;
 
-/* Variable a is free, or is the expression b; or the expression a is at most, or below, or equal to b. */
+/* Variable a is free or equals the expression b; or the expression a is at most, below, or equal to b. */
 typedef struct constraint {
     relation relation;
     bool defines;          /* IS: a is a variable */
@@ -250,7 +249,7 @@ static void havoc(validation *v, int64_t d)
     constrain(v, (constraint){.relation = IS_FREE, .a = x});
 }
 
-/* write(d, e, (vs, cs)): rule 1; e is translated already. */
+/* write(d, e, (vs, cs)): rule 1; e is already translated. */
 static void write_to(validation *v, int64_t d, int e)
 {
     int x = fresh(v);

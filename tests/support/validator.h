@@ -14,18 +14,19 @@ typedef struct validator_node {
     char op;               /* V_OPERATION: + - * / */
     int64_t number;        /* V_CONSTANT; V_ADDRESS and V_WRITE: the address */
     int a, b;              /* V_OPERATION: operands; V_WRITE: a is the source; V_IF: a <= b */
-    int next, otherwise;   /* V_WRITE: the next statement; V_IF: the next if a <= b, and if not */
+    int next, otherwise;   /* V_WRITE: the next statement; V_IF: the next statements if a <= b and if not */
 } validator_node;
 
 typedef struct validator_program {
     validator_node node[VALIDATOR_NODES];
     int count, body;
-    int64_t low, high;     /* of the internal choice */
+    int64_t low, high;     /* bounds of the internal choice */
     char text[VALIDATOR_TEXT];
 } validator_program;
 
 void validator_random_program(validator_program *p, aphi_choice *c);
-/* True if the validator accepts these queries and responses in sequence. *reached is the number that it accepted. */
+/* Returns true if the validator accepts the query-response pairs in sequence. *reached is the number of accepted
+ * pairs. */
 bool validator_accepts(const validator_program *p, size_t n, int64_t (*pairs)[2], size_t *reached);
 
 #endif

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# webclient.py - checks of a web server, byte by byte; for tests/cli/web.sh.
+# webclient.py - byte-level checks of a web server; for tests/cli/web.sh.
 #
 # usage: python3 webclient.py PORT right PID [MEGABYTES]
 #        python3 webclient.py PORT mutant N right|wrong
 #
-# right: all checks that a correct server passes, even with hostile clients. PID is the process of the server, MEGABYTES the
-# limit of its peak memory. mutant: the responses to the sequence of mutant N are those of the correct server, or of the mutant.
+# right: runs all checks that a correct server passes, also with hostile clients. PID is the process of the server, MEGABYTES
+# the limit of its peak memory. mutant: checks that the responses to the sequence for mutant N are those of the correct
+# server (right) or of the mutant (wrong).
 #
-# Prints the differences; exit code 1 if there are any. An operation waits up to PATIENCE seconds.
+# Prints the differences; the exit code is 1 if there are any. An operation waits up to PATIENCE seconds.
 import random
 import re
 import resource
@@ -71,7 +72,7 @@ class Client:
         return line[:-1].decode('latin1')
 
     def answer(self, method='GET'):
-        """The next response, parsed strictly."""
+        """Returns the next response, parsed strictly."""
         first = self.line()
         match = re.fullmatch(r'HTTP/1\.1 (\d\d\d) [ -~]*', first)
         if not match:
@@ -99,7 +100,7 @@ class Client:
         return self.answer(method)
 
     def closed(self):
-        """The server closes the connection and sends nothing more."""
+        """Checks that the server closes the connection and sends nothing more."""
         while self.more():
             pass
         return not self.rest
@@ -115,8 +116,9 @@ def request(method, path, body=None, **fields):
 
 # ---- mutants ---------------------------------------------------------------------------------------------------------
 
-# For each: requests, the responses of the correct server, and those of the mutant. {tag}: the tag of the last response with
-# one; {weak}: the same, weak; {first}: the tag of the first response. Requests in a list are sent together.
+# For each mutant: requests, the responses of the correct server, and those of the mutant. {tag} is the tag of the last
+# response with a tag; {weak} is its weak form; {first} is the tag of the first response. Requests in a list are sent
+# together.
 ONE = ('PUT', '/a', 'one')
 READ = ('GET', '/a')
 MUTANTS = {
@@ -573,7 +575,7 @@ def reset(c):
 
 
 def finishes(c, rest):
-    """The server responds after the rest of the request."""
+    """Checks that the server responds after the rest of the request."""
     try:
         c.send(rest)
         return c.answer().status in (200, 201, 204)
@@ -650,7 +652,7 @@ def slow_and_not_reading():
 
 @check
 def too_many():
-    """More clients than the limit: the server closes those that are idle for longest."""
+    """More clients than the limit: the server closes those that have been idle longest."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < 6000:
         print('skipped: the limit of open files is %d' % hard)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wordset.h - a set of values. It is not a root: aph_collect must not be called while it is in use. */
+ * wordset.h - a set of values that are not roots: aph_collect must not be called while the set is in use. */
 #ifndef TESTS_SUPPORT_WORDSET_H
 #define TESTS_SUPPORT_WORDSET_H
 
@@ -21,7 +21,7 @@ static inline size_t wordset_find(const wordset *s, aph_value v)
     return at;
 }
 
-/* Returns false if v is in the set already. v must not be null. */
+/* Returns false if v is already in the set. v must not be null. */
 static inline bool wordset_add(wordset *s, aph_value v)
 {
     if (s->count * 2 >= s->size) {

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# exports.sh - the shared library shows exactly the symbols of exports.txt; all that the headers declare is among them,
-# and the program shows them too, to the models that it loads. The threads library has a header and a list of its own.
+# exports.sh - the shared library exports exactly the symbols in exports.txt, which include all functions that the headers
+# declare. The program also exports them, for the models that it loads. The threads library has a separate header and list.
 #
 #   tests/tidy/exports.sh --refresh    write both lists from the libraries of the build directory
 set -eu
@@ -17,7 +17,7 @@ header_threads=include/antiphon/threads.h
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-shown() {
+exported() {
     nm -D --defined-only "$1" | awk '{ sub(/@.*/, "", $3); print $3 }' | sort -u
 }
 
@@ -29,8 +29,8 @@ declared() {
         }' | sort -u
 }
 
-shown "$library" >"$scratch/library"
-shown "$threads" >"$scratch/threads"
+exported "$library" >"$scratch/library"
+exported "$threads" >"$scratch/threads"
 if [ "${1-}" = --refresh ]; then
     cp "$scratch/library" $expected
     cp "$scratch/threads" $expected_threads
@@ -39,7 +39,7 @@ if [ "${1-}" = --refresh ]; then
 fi
 
 bad=0
-# complain TITLE FILE: what comm found too many.
+# complain TITLE FILE: reports the differences in FILE, if there are any.
 complain() {
     if [ -s "$2" ]; then
         echo "$1:"
@@ -48,7 +48,7 @@ complain() {
     fi
 }
 
-shown "$program" >"$scratch/program"
+exported "$program" >"$scratch/program"
 # shellcheck disable=SC2046 # one word a header
 declared $(ls include/antiphon/*.h | grep -vx $header_threads) >"$scratch/headers"
 sort -u $expected >"$scratch/expected"
@@ -64,15 +64,15 @@ complain "in the library, but not in exports.txt (tests/tidy/exports.sh --refres
 comm -23 "$scratch/headers" "$scratch/library" >"$scratch/missing"
 complain "declared in include/, but not in the library" "$scratch/missing"
 comm -23 "$scratch/expected" "$scratch/program" >"$scratch/hidden"
-complain "not shown by the program, so a model that it loads cannot call them" "$scratch/hidden"
+complain "not exported by the program, so a model that it loads cannot call them" "$scratch/hidden"
 grep -v '^aph_' "$scratch/library" >"$scratch/private" || true
-complain "without the public prefix" "$scratch/private"
+complain "exported without the public prefix" "$scratch/private"
 
 comm -3 $expected_threads "$scratch/threads" >"$scratch/differ"
-complain "not the same in $expected_threads (left) and the threads library (right)" "$scratch/differ"
+complain "only in $expected_threads (left) or only in the threads library (right)" "$scratch/differ"
 declared $header_threads >"$scratch/headers"
 comm -3 "$scratch/headers" "$scratch/threads" >"$scratch/differ"
-complain "not the same in $header_threads (left) and the threads library (right)" "$scratch/differ"
+complain "only in $header_threads (left) or only in the threads library (right)" "$scratch/differ"
 
 if [ $bad -eq 0 ]; then echo "$(wc -l <"$scratch/expected") symbols"; fi
 exit $bad

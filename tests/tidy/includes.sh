@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# includes.sh - the modules of src/ include only modules above them in the list, so that the picture in the design stays true.
+# includes.sh - the modules of src/ include only modules that come before them in the list below.
 #
-# threads is a library of its own and mutate a program of its own: no other module includes them. mutate includes base only.
-# The public headers, the models and the examples include only public headers, headers of the C library, and their own.
+# threads is a separate library and mutate a separate program; no other module includes them. mutate includes only base.
+# Public headers, models and examples include only public headers, C library headers, and headers in their own folder.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -19,10 +19,10 @@ function wrong(why) {
     printf "%s:%d: %s: %s\n", FILENAME, FNR, why, $0
     bad = 1
 }
-# A header in quotes, by a module of src/.
+# Checks a quoted header in a module of src/.
 function inside(folder, header,    parts) {
-    if (split(header, parts, "/") == 1) return # of its own folder
-    if ((folder == "cli" || folder == "check") && header ~ /^models\//) return # the program knows the built-in models by name
+    if (split(header, parts, "/") == 1) return # in the same folder
+    if ((folder == "cli" || folder == "check") && header ~ /^models\//) return # built-in models
     if (!(parts[1] in rank)) {
         wrong("not a module")
     } else if (parts[1] ~ /^(threads|mutate)$/ && folder != parts[1]) {
@@ -31,7 +31,7 @@ function inside(folder, header,    parts) {
         wrong(parts[1] " is below " folder)
     }
 }
-# A header in quotes, by what stands outside src/: only one that lies beside it.
+# Checks a quoted header outside src/: it must be in the same folder.
 function outside(header) {
     if (FILENAME ~ /^include\//) wrong("a public header includes <antiphon/...> only")
     else if (header ~ /\// || (getline line < (directory "/" header)) < 0) wrong("not public")

@@ -3,7 +3,7 @@
 #
 # links.sh - every relative link, file name and make target in the documents exists.
 #
-# Checks links with their anchors (target headings), and outside code blocks each `src/...`, `file.c`, `bench_NAME`
+# Checks links with their anchors (target headings) and, outside code blocks, each `src/...`, `file.c`, `bench_NAME`
 # and `make TARGET`. A pattern with * must match a file. The names in architecture.svg are checked as well.
 set -eu
 cd "$(dirname "$0")/../.."

@@ -13,14 +13,14 @@ wrong() {
 }
 
 commands=$("$antiphon" help | sed -n '/^exit codes/q; s/^  \([a-z][a-z]*\) .*/\1/p')
-page=$("$antiphon" help --man | tr -d '\\') # it writes \- for a dash
+page=$("$antiphon" help --man | tr -d '\\') # the page has \- for each dash
 
-# mentions WORD: is it a word of the manual page?
+# mentions WORD: succeeds if WORD is in the manual page.
 mentions() {
     printf '%s\n' "$page" | grep -qE -e "(^|[^a-z-])$1([^a-z-]|\$)" || wrong "the manual page lacks $1"
 }
 
-# offered WORD...: the words that completion offers after these.
+# offered WORD...: prints the words that completion offers after these.
 offered() {
     COMP_WORDS=("$antiphon" "$@")
     COMP_CWORD=$#

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# prose.sh - telltale patterns of unclear English in comments, messages and documents do not become more frequent.
+# prose.sh - patterns of unclear English in comments, messages and documents do not become more frequent.
 #
 # prose-ceilings.txt has a ceiling for each place and pattern. A count above its ceiling is a failure.
 #

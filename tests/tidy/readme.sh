@@ -19,7 +19,7 @@ program=${ANTIPHON:-build/antiphon}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# updated FILE: the document with current blocks.
+# updated FILE: prints the document with current blocks.
 updated() {
     PROGRAM=$program awk '
     /^<!-- examples\/[^ ]*\.(c|py)( [a-z]+)? -->$/ { example = $2; name = $3 }
@@ -59,7 +59,7 @@ updated() {
     !skipping' "$1"
 }
 
-# masked FILE: the document without times and counts that differ from run to run.
+# masked FILE: prints the document without times and counts that differ between runs.
 masked() {
     sed -E -e 's/[0-9.]+ (ns|us|ms|s)$/TIME/' -e 's/[0-9,]+ configurations?/CONFIGURATIONS/' "$1"
 }

@@ -3,8 +3,8 @@
 #
 # style.sh - the common form of all source files.
 #
-# C files: the licence in the first line, then a comment "name.c - purpose"; at most 120 columns; no tabs; a unique name,
-# except in subjects/. All files: no marks of unfinished work.
+# C files have the licence in the first line, then a comment "name.c - purpose"; at most 120 columns; no tabs; and, except in
+# subjects/, a unique name. No file has marks of unfinished work.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -53,7 +53,7 @@ for name in $twice; do
     bad=1
 done
 
-# Split, so that this file does not match itself. Templates of mkstemp end in six X and are not marks.
+# The marks are split so that this file does not match itself. Templates for mkstemp end in six X and are not marks.
 marks="TO""DO|FIX""ME|HA""CK|TB""D|(^|[^X])X""XX([^X]|\$)"
 # shellcheck disable=SC2086
 ours="$(find $folders -type f \( -name '*.[ch1]' -o -name '*.sh' -o -name '*.md' -o -name '*.bash' -o -name '*.zsh' \) -o \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * random_value.h - concrete values of every kind from a seed, few enough of each that equal ones come up often. */
+ * random_value.h - random concrete values of every kind, from small domains, so that equal values are frequent. */
 #ifndef TESTS_UNIT_RANDOM_VALUE_H
 #define TESTS_UNIT_RANDOM_VALUE_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * small_history.h - handwritten histories in one line: "1>w5 2>r 1<ok 2<5 3>r 3!".
+ * small_history.h - handwritten histories on one line: "1>w5 2>r 1<ok 2<5 3>r 3!".
  *
- * CONNECTION, then > for a request, < for a response, ! for a lost response. The message is JSON without blanks, or for
- * registers w5 (write), r (read), c12 (compare 1 and set 2); ok is "ok". */
+ * An event is a connection number, then > for a request, < for a response, or ! for a lost response, then the message:
+ * JSON without blanks, or for registers w5 (write 5), r (read), c12 (compare with 1, set 2). ok means "ok". */
 #ifndef TESTS_UNIT_SMALL_HISTORY_H
 #define TESTS_UNIT_SMALL_HISTORY_H
 
@@ -19,7 +19,7 @@ typedef struct small_seen {
     char kind; /* one of ><! */
     int64_t connection;
     aph_value message;
-    size_t other; /* the end of a request, the request of an end; SIZE_MAX if none */
+    size_t other; /* index of the end of a request, or of the request that this ends; SIZE_MAX if none */
 } small_seen;
 
 typedef struct small_history {
@@ -87,8 +87,8 @@ static inline aph_lookahead small_foresight(const small_history *h, size_t i)
     return (aph_lookahead){.future = APH_FUTURE_ANSWER, .answer = h->seen[end].message, .order = end};
 }
 
-/* Feeds the i-th observation to the oracle, with or without lookahead. requests maps observations to request numbers.
- * */
+/* Feeds the i-th observation to the oracle, with or without lookahead. requests maps observations to their
+ * request numbers. */
 static inline aph_verdict small_feed(aph_oracle *o, const small_history *h, size_t i, bool foreseen, uint64_t *requests)
 {
     const small_seen *s = &h->seen[i];
@@ -116,7 +116,8 @@ static inline void small_mark(void *context)
         aph_mark(h->seen[i].message);
 }
 
-/* Feeds all, even after a failure while the oracle wants more. Returns the number of observations until it failed. */
+/* Feeds all observations; after a failure, continues while the oracle accepts more. Returns the number of observations
+ * until the failure. */
 static inline size_t small_feed_all(aph_oracle *o, small_history *h, bool foreseen)
 {
     uint64_t requests[SMALL_MAX];
@@ -129,7 +130,7 @@ static inline size_t small_feed_all(aph_oracle *o, small_history *h, bool forese
     return failed;
 }
 
-/* The history for explanations; the caller frees events. */
+/* Converts the history for explanations. The caller frees its events. */
 static inline aphi_history small_as_history(const small_history *h)
 {
     aphi_history out = {.paired = true};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_alts_text.c - text formats of models: round trips, and errors with their line. */
+ * test_alts_text.c - text formats of models: round trips, and errors with line numbers. */
 #include "alts/alts.h"
 
 #include "models/programs.h"
@@ -76,7 +76,7 @@ static void aldebaran(void **state)
     aphi_alts_free(&a);
 }
 
-/* Malformed texts, and a part of the error message. */
+/* Malformed texts, each with a part of its error message. */
 static void malformed_alts(void **state)
 {
 #define HEAD "alts m\ncomponent A\ncomponent B\nport p of B\n"

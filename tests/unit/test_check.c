@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_check.c - the public API of checks: verdicts, errors with their places, formats, evidence, explanations,
- * waivers, second readings, stops, many files. */
+ * test_check.c - the public API of checks: verdicts, errors with positions, formats, evidence, explanations,
+ * waivers, second reads, stops, many files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ static void test_pass(void **unused)
     aph_check_result_free(r);
 }
 
-/* Its values outlive a collection. */
+/* The values in a result survive a collection. */
 static void test_fail(void **unused)
 {
     (void)unused;
@@ -83,7 +83,8 @@ static void test_fail(void **unused)
     aph_check_result_free(r);
 }
 
-/* Every order of the appends gives another state, and none gives the value that is read: too many to try. */
+/* Every order of the appends gives another state, and none gives the value that is read. There are too many orders to
+ * try. */
 static char *hopeless_text(void)
 {
     char *text = malloc(1 << 14), *at = text;
@@ -215,7 +216,7 @@ static void test_explanations(void **unused)
     free(path);
 }
 
-/* A server that may lose a write, if that is waived. */
+/* A server that may lose a write if the waiver is set. */
 static void forgetful(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
@@ -248,7 +249,7 @@ static void test_waivers(void **unused)
     }
 }
 
-/* A connection with pending requests for two keys: the partitions are checked again as a whole. */
+/* If a connection has pending requests for two keys, the partitions are checked again as a whole. */
 static void test_tied_partitions(void **unused)
 {
     (void)unused;
@@ -286,7 +287,7 @@ static void test_stop(void **unused)
     r = check_text(&spinning, good, &options);
     assert_int_equal(r->verdict, APH_CHECK_UNKNOWN);
     aph_check_result_free(r);
-    r = check_text(&aph_model_register, good, &options); /* the end was reached all the same */
+    r = check_text(&aph_model_register, good, &options); /* may end before the stop is noticed */
     assert_true(r->verdict == APH_CHECK_PASS || r->limit == APH_LIMIT_STOPPED);
     aph_check_result_free(r);
     stop = 0;
@@ -298,7 +299,7 @@ static void test_stop(void **unused)
 
 typedef struct tally {
     unsigned count[4], total;
-    unsigned most; /* results that are wanted; 0: all */
+    unsigned most; /* maximum number of results; 0 means all */
 } tally;
 
 static bool tally_result(void *context, size_t file, aph_check_result *r)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_codec.c - codecs: accepted and rejected bytes, at once and byte by byte; the limit; encoding and decoding. */
+ * test_codec.c - codecs: accepted and rejected bytes, whole and byte by byte; the limit; encoding and decoding. */
 #include "codec/codec_internal.h"
 
 #include "base/clock.h"
@@ -23,7 +23,7 @@ static int drop_heap(void **unused)
     return 0;
 }
 
-/* Places the bytes so that the one after the last cannot be read. */
+/* Places the bytes at the end of a page, so that a read past the end crashes. */
 typedef struct edge {
     unsigned char *pages, *bytes;
     size_t size;
@@ -47,7 +47,7 @@ static void edge_free(edge *e)
     munmap(e->pages, e->size);
 }
 
-/* All messages as a JSON array; after a wrong byte, "!AT WHY". `chunk` bytes arrive at a time. */
+/* Returns all messages as a JSON array; an error is "!AT WHY". `chunk` bytes arrive at a time. */
 static char *decode_all(const aph_codec *codec, const void *bytes, size_t n, bool ended, size_t chunk)
 {
     aph_value all = aph_array(0, NULL);
@@ -91,7 +91,7 @@ static void expect(const aph_codec *codec, const char *text, const char *expecte
     expect_bytes(codec, text, strlen(text), true, expected);
 }
 
-/* The message as bytes; NULL if it cannot be encoded. */
+/* Returns the encoded message, or NULL if it cannot be encoded. */
 static char *encoded(const aph_codec *codec, aph_value message, size_t *n)
 {
     aphi_buffer out = {0};
@@ -159,7 +159,7 @@ static void test_lines(void **unused)
     expect_encoded(&aph_codec_lines, aph_str("one two"), "one two\n", 8);
     expect_encoded(&aph_codec_lines, aph_str(""), "\n", 1);
     expect_refused(&aph_codec_lines, aph_str("a\nb"));
-    expect_refused(&aph_codec_lines, aph_str("a\r")); /* it would be read as "a" */
+    expect_refused(&aph_codec_lines, aph_str("a\r")); /* would be decoded as "a" */
     expect_refused(&aph_codec_lines, aph_int(1));
 }
 
@@ -199,7 +199,7 @@ static void test_limit(void **unused)
 {
     (void)unused;
     aph_codec lines = aph_codec_lines, prefixed = prefixed1;
-    lines.limit = 4; /* with its end */
+    lines.limit = 4; /* including the line end */
     prefixed.limit = 4;
     expect(&lines, "abc\nabc\n", "[\"abc\",\"abc\"]");
     expect(&lines, "abcd\nabc\n", "[\"!4 a message of more than 4 bytes\"]");
@@ -207,7 +207,7 @@ static void test_limit(void **unused)
     expect_bytes(&prefixed, "\3abc\4", 5, false, "[\"abc\",\"!4 a length of 4, but a message has at most 4 bytes\"]");
     expect_refused(&lines, aph_str("abcd"));
     expect_encoded(&lines, aph_str("abc"), "abc\n", 4);
-    /* A gigabyte without an end is rejected early. */
+    /* A message without an end is rejected at the tester's limit of 16 MB. */
     size_t much = (size_t)16 << 20;
     unsigned char *bytes = calloc(1, much);
     memset(bytes, 'x', much);
@@ -216,14 +216,14 @@ static void test_limit(void **unused)
     assert_false(w.beyond);
     w.count = much;
     assert_int_equal(aph_decode(NULL, &w), APH_MALFORMED);
-    assert_true(w.beyond); /* the limit of the tester is not an error of the sender; a limit of the protocol is */
+    assert_true(w.beyond); /* exceeding the tester's limit is not the sender's error; exceeding the codec's is */
     lines.limit = much;
     assert_int_equal(aph_decode(&lines, &w), APH_MALFORMED);
     assert_false(w.beyond);
     free(bytes);
 }
 
-/* A message of a megabyte, a byte at a time: quadratic work would take minutes. */
+/* Decodes a message of one megabyte byte by byte; quadratic work would take minutes. */
 static void test_linear(void **unused)
 {
     (void)unused;
@@ -250,7 +250,7 @@ static void test_datagrams(void **unused)
     assert_int_equal(aphi_decode_datagram(NULL, &w), APH_MALFORMED);
     assert_int_equal(w.at, 4);
     assert_string_equal(w.why, "2 bytes follow the message");
-    w.count = 3; /* its end is the end of the line */
+    w.count = 3; /* without the line end */
     assert_int_equal(aphi_decode_datagram(NULL, &w), APH_DECODED);
     assert_ptr_equal(w.message, APH_ARRAY_OF(aph_int(1)));
     assert_int_equal(w.used, 3);

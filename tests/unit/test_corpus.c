@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_corpus.c - failing scripts are stored once, listed by model with the latest first, and never lost. */
+ * test_corpus.c - failing scripts are stored once, listed by model from the latest on, and never lost. */
 #include "tester/corpus.h"
 
 #include <setjmp.h>
@@ -104,7 +104,7 @@ static void test_does_not_overwrite(void **unused)
 static void test_names(void **unused)
 {
     (void)unused;
-    save("../../etc/x y", 1); /* stays in the folder */
+    save("../../etc/x y", 1); /* the file stays in the folder */
     assert_memory_equal(path, folder, strlen(folder));
     assert_null(strchr(path + strlen(folder) + 1, '/'));
     aphi_corpus kept = list("../../etc/x y", 1);
@@ -126,7 +126,7 @@ static void fails_to_save(const char *where, const char *says)
     aphi_script_free(&s);
 }
 
-static void test_where_it_cannot(void **unused)
+static void test_unusable_folders(void **unused)
 {
     (void)unused;
     char file[200], closed[200];
@@ -140,7 +140,7 @@ static void test_where_it_cannot(void **unused)
     assert_non_null(strstr(error, "cannot list"));
     aphi_corpus_free(&kept);
     if (geteuid() == 0)
-        return; /* who may do everything */
+        return; /* root has all permissions */
     snprintf(closed, sizeof closed, "%s/closed", home);
     mkdir(closed, 0555);
     fails_to_save(closed, "Permission denied");
@@ -190,7 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_latest_first),    cmocka_unit_test(test_does_not_overwrite), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_where_it_cannot), cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_unusable_folders), cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, before, after);
 }

@@ -15,7 +15,8 @@ static const char letters[] = {[APHI_C_SPACE] = '_', [APHI_C_COMMENT] = '/', [AP
                                [APHI_C_IDENTIFIER] = 'i', [APHI_C_NUMBER] = 'n', [APHI_C_CHARACTER] = 'c',
                                [APHI_C_STRING] = 's', [APHI_C_PUNCTUATOR] = 'p'};
 
-/* Compares the tokens except spaces, each as a letter for its kind and its bytes. All tokens cover the source. */
+/* Compares the tokens other than spaces; each is written as a letter for its kind, then its bytes. Checks that the
+ * tokens cover the source. */
 static void assert_tokens(const char *text, const char *expected)
 {
     aphi_ctokens tokens;
@@ -65,7 +66,7 @@ static void numbers(void **unused)
     assert_tokens("0 42 0x1F 017 0b11 1ULL", "n:0 n:42 n:0x1F n:017 n:0b11 n:1ULL");
     assert_tokens("1.5 .5 1. 1e5 1e+5 1E-5f 0x1.8p-3 0xap+1",
                   "n:1.5 n:.5 n:1. n:1e5 n:1e+5 n:1E-5f n:0x1.8p-3 n:0xap+1");
-    /* Each is one preprocessing number of the standard, though not a valid constant. */
+    /* Each is one preprocessing number in the C standard, although not a valid constant. */
     assert_tokens("0xe+1 1..2", "n:0xe+1 n:1..2");
     assert_tokens("a.b 1-1 a...", "i:a p:. i:b n:1 p:- n:1 i:a p:...");
 }

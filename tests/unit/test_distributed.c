@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_distributed.c - distributed search without MPI: ranks are threads, linked by message lists. */
+ * test_distributed.c - distributed search without MPI; ranks are threads that exchange messages in lists. */
 #include "base/memory.h"
 #include "models/programs.h"
 #include "explore/distributed.h"
@@ -31,7 +31,7 @@ typedef struct message {
 typedef struct network {
     pthread_mutex_t lock;
     message *first[RANKS_MAX], **last[RANKS_MAX];
-    unsigned branches; /* sent to ranks other than 0 */
+    unsigned branches; /* number sent to ranks other than 0 */
 } network;
 
 typedef struct endpoint {
@@ -197,7 +197,7 @@ static void each_sequence_once(void **state)
     }
 }
 
-/* Data of all visits reaches rank 0. */
+/* The data of all visits reaches rank 0. */
 static void data_reaches_rank_0(void **state)
 {
     process_group g;
@@ -215,7 +215,7 @@ static void data_reaches_rank_0(void **state)
     close_group(&g);
 }
 
-/* Frequent checkpoints lose no branches and repeat none. */
+/* Frequent checkpoints neither lose nor repeat branches. */
 static void checkpoints(void **state)
 {
     char name[] = "/tmp/antiphon-test-XXXXXX";
@@ -230,7 +230,7 @@ static void checkpoints(void **state)
     aphi_parallel_result result = run_group(&g);
     assert_int_equal(result.end, APHI_PARALLEL_STOPPED);
     assert_in_range(result.stats.sequences, 300000, 5000000);
-    /* Other ranks had work; otherwise this tests nothing. */
+    /* Other ranks had work; otherwise this test is meaningless. */
     assert_true(g.network.branches > 0);
     close_group(&g);
 
@@ -246,7 +246,7 @@ static void checkpoints(void **state)
     unlink(name);
 }
 
-/* dme-3 has 4,032 sequences, however often it is stopped and resumed. */
+/* dme-3 has 4,032 sequences, no matter how often the search is stopped and resumed. */
 static void resumed(void **state)
 {
     char name[] = "/tmp/antiphon-test-XXXXXX";
@@ -269,7 +269,7 @@ static void resumed(void **state)
     unlink(name);
 }
 
-/* A visit of any rank can stop the search. */
+/* A visit on any rank can stop the search. */
 static void stopped_elsewhere(void **state)
 {
     process_group g;
@@ -297,7 +297,7 @@ static void interrupted_elsewhere(void **state)
     close_group(&g);
 }
 
-/* If rank 0 cannot begin, all ranks end. */
+/* If rank 0 cannot start, all ranks end. */
 static void unreadable_checkpoint(void **state)
 {
     process_group g;

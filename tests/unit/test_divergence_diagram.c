@@ -64,7 +64,7 @@ static void test_races(void **state)
            "      │    │◀───┤   C:1 passes p y to B:2\n");
 }
 
-/* An event that one side does not have is below the others; only its causal past is shown. */
+/* An event that only one side has is drawn below the others; only its causal past is shown. */
 static void test_missing(void **state)
 {
     aphi_difference d = {.violation = APHI_VIOLATION_MISSING, .local_thread = -1, .id = {A, 3},

@@ -95,7 +95,7 @@ static void readiness_is_level_triggered(void **state)
     assert_int_equal(aphi_event_loop_run_once(&f->loop, 0), 0);
     fill(f, 1);
     assert_int_equal(aphi_event_loop_run_once(&f->loop, -1), 1);
-    assert_int_equal(aphi_event_loop_run_once(&f->loop, -1), 1); /* nobody has read it */
+    assert_int_equal(aphi_event_loop_run_once(&f->loop, -1), 1); /* the byte is still unread */
     assert_int_equal(f->ready[1], 2);
     assert_int_equal(f->ready[0] + f->ready[2], 0);
     assert_int_equal(f->events, EPOLLIN);
@@ -153,7 +153,7 @@ static void timers_are_due_in_order(void **state)
     aphi_timer_heap_add(&f->loop.timers, (aphi_timer){.ns = now + 20 * MS, .kind = 3});
     aphi_timer_heap_add(&f->loop.timers, (aphi_timer){.ns = now - 2, .kind = 1});
     aphi_timer_heap_add(&f->loop.timers, (aphi_timer){.ns = now - 1, .kind = 2});
-    assert_int_equal(aphi_event_loop_run_once(&f->loop, -1), 3); /* 1, 2, and 4, which 1 has added */
+    assert_int_equal(aphi_event_loop_run_once(&f->loop, -1), 3); /* timers 1, 2, and 4, which timer 1 added */
     assert_int_equal(aphi_event_loop_run_once(&f->loop, -1), 1);
     assert_true(aphi_clock_ns() >= now + 20 * MS);
     assert_true(f->loop.now_ns >= now + 20 * MS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_evidence.c - the blamed observation is the first that no explanation covers, and the allowed responses in its
- * place are complete. */
+ * test_evidence.c - the blamed observation is the first without an explanation, and the list of responses that were
+ * allowed instead is complete. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ static void assert_json(aph_value v, const char *expected)
     free(text);
 }
 
-/* blamed and failed count observations from 0, without losses. */
+/* blamed and failed are indices of observations; losses are not counted. */
 static void blames(const aph_model *model, const char *text, size_t blamed, size_t failed, const char *allowed)
 {
     small_history h = small_read(text);
@@ -60,7 +60,7 @@ static void blames(const aph_model *model, const char *text, size_t blamed, size
     aph_oracle_close(o);
 }
 
-static void test_what_was_allowed(void **unused)
+static void test_allowed_responses(void **unused)
 {
     (void)unused;
     const aph_model *r = &aph_model_register;
@@ -74,8 +74,8 @@ static void test_what_was_allowed(void **unused)
     blames(r, "1>w1 1<\"no\"", 1, 1, "[\"ok\"]");
 }
 
-/* The read needs the write, and the response to the write is known to be wrong: the failure is found at the read, but
- * the response to the read is not to blame. */
+/* The read needs the write, and lookahead knows that the response to the write is wrong. So the oracle fails at the
+ * read, but the response to the read is not to blame. */
 static void test_lookahead_fails_earlier(void **unused)
 {
     (void)unused;
@@ -101,7 +101,7 @@ static void test_unknowns_are_shown(void **unused)
            "{\"code\":200,\"value\":1}]");
 }
 
-/* A model without rpc: its responses belong to no request. */
+/* A model without rpc, so its responses do not belong to requests. */
 static void echo_step(aph *m, aph_value *state)
 {
     (void)state;
@@ -118,7 +118,7 @@ static void test_models_that_are_not_rpc(void **unused)
     blames(&echo, "1>1 2>2 2<2 1<7 2<\"end\"", 3, 3, "[1]");
 }
 
-/* reasons: the rationale of each allowed response, in the order found. */
+/* `reasons` is the rationale of each allowed response, in the order of discovery. */
 static void is_because(const aph_model *model, const char *text, bool no_promises, const char *reasons)
 {
     small_history h = small_read(text);
@@ -138,7 +138,7 @@ static void is_because(const aph_model *model, const char *text, bool no_promise
 #define PUT1 "1>{\"f\":\"put\",\"key\":\"k\",\"value\":1} 1<{\"code\":201} "
 #define PUT_IF_X "1>{\"f\":\"put\",\"key\":\"k\",\"value\":2,\"if_match\":{\"opaque\":\"x\",\"weak\":false}} "
 
-static void test_what_led_to_it(void **unused)
+static void test_rationale(void **unused)
 {
     (void)unused;
     for (int no_promises = 0; no_promises < 2; no_promises++) {
@@ -153,11 +153,12 @@ static void test_what_led_to_it(void **unused)
                    PUT_IF_X "1<{\"code\":204}", no_promises,
                    "[[{\"clause\":\"RFC 9110 13.1.1\",\"decision\":\"If-Match: tags match\",\"value\":false},"
                    "{\"clause\":\"RFC 9110 13.1.1\"}]]");
-        is_because(&aph_model_register, "1>r 1<5", no_promises, "[[]]"); /* it has no names */
+        is_because(&aph_model_register, "1>r 1<5", no_promises, "[[]]"); /* the model has no named decisions */
     }
 }
 
-/* Two messages per request, and a choice before it arrives: the rationale is of the unobserved message. */
+/* Makes a choice before the request arrives, then sends two messages. The rationale is that of the unobserved
+ * message. */
 static void wordy_step(aph *m, aph_value *state)
 {
     (void)state;
@@ -174,7 +175,7 @@ static void wordy_step(aph *m, aph_value *state)
     aph_either(m, "nobody", "knows");
 }
 
-static void test_what_led_to_a_later_message(void **unused)
+static void test_rationale_of_a_later_message(void **unused)
 {
     (void)unused;
     const aph_model wordy = {.version = APH_MODEL_VERSION, .name = "wordy", .step = wordy_step};
@@ -185,7 +186,7 @@ static void test_what_led_to_a_later_message(void **unused)
                "[{\"choice\":\"loud\",\"clause\":\"0\"},{\"choice\":\"number\",\"clause\":\"2\"},{\"clause\":\"3\"}]]");
 }
 
-static void test_after_a_long_past(void **unused)
+static void test_after_a_long_history(void **unused)
 {
     (void)unused;
     aph_oracle *o = small_open(&aph_model_register, &(aph_oracle_options){.patient = true});
@@ -210,10 +211,10 @@ static void test_after_a_long_past(void **unused)
     aph_oracle_close(o);
 }
 
-static void test_a_limit_is_admitted(void **unused)
+static void test_limits_are_reported(void **unused)
 {
     (void)unused;
-    enum { N = 7 }; /* each order of the appends is another state */
+    enum { N = 7 }; /* each order of the appends gives another state */
     aph_oracle *o = small_open(&aph_model_kv, &(aph_oracle_options){0});
     aph_value ok = aph_str("ok"), get = aph_record("f", aph_str("get"), "key", aph_str("k"));
     for (int i = 0; i < N; i++)
@@ -232,15 +233,15 @@ static void test_a_limit_is_admitted(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_what_was_allowed, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_allowed_responses, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_lookahead_fails_earlier, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_in_the_middle, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_unknowns_are_shown, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_models_that_are_not_rpc, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_what_led_to_it, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_what_led_to_a_later_message, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_after_a_long_past, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_a_limit_is_admitted, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_rationale, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_rationale_of_a_later_message, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_after_a_long_history, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_limits_are_reported, fresh_heap, fresh_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_expression.c - J-expressions: the examples of the dissertation, loose evaluation, labelled messages. */
+ * test_expression.c - J-expressions: the dissertation's examples, loose evaluation, labelled messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ static aph_value mode_add_write(aph_value mode)
 
 static const aph_function functions[] = {{"mode_add_write", mode_add_write}, {0}};
 
-/* Figure 5.8 and e5. Indices are from 0 here. */
+/* Figure 5.8 and e5. Indices start at 0 here. */
 static void test_chmod(void **unused)
 {
     (void)unused;
@@ -83,14 +83,14 @@ static void test_loose_paths(void **unused)
     assert_json(value_at("null", "[\"a\"]"), "\"nothing\"");
     assert_json(value_at("\"text\"", "[0]"), "\"nothing\"");
     assert_json(value_at("{\"0\":1}", "[0]"), "\"nothing\"");
-    /* the nearest element; of two, the earlier one */
+    /* Picks the nearest element; of two, the earlier one. */
     assert_json(value_at("[1,2,3]", "[7]"), "3");
     assert_json(value_at("[{\"a\":1},{},{},{},{\"a\":2},{},{\"a\":3}]", "[5,\"a\"]"), "2");
     assert_json(value_at("[{\"a\":1},{},{\"a\":3}]", "[1,\"a\"]"), "1");
     assert_json(value_at("[[],[{\"a\":[]}],[{\"a\":[5]}]]", "[0,3,\"a\",0]"), "5");
 }
 
-/* t1 and t2 of section 5.3.2. */
+/* t1 and t2 in section 5.3.2. */
 static void test_loose_labels(void **unused)
 {
     (void)unused;
@@ -109,7 +109,7 @@ static void test_loose_labels(void **unused)
     aphi_labelled_close(t2);
 }
 
-static void test_who_serves_instead(void **unused)
+static void test_substitute_messages(void **unused)
 {
     (void)unused;
     aphi_labelled *seen = aphi_labelled_open(16);
@@ -128,7 +128,7 @@ static void test_who_serves_instead(void **unused)
     aphi_labelled_close(seen);
 }
 
-static void test_what_has_no_hole_stays(void **unused)
+static void test_values_without_holes_are_unchanged(void **unused)
 {
     (void)unused;
     aphi_labelled *seen = aphi_labelled_open(16);
@@ -138,7 +138,7 @@ static void test_what_has_no_hole_stays(void **unused)
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_ptr_equal(aphi_expression_fill(json(texts[i]), seen, NULL), json(texts[i]));
-    /* a value that fills a hole is data */
+    /* A value that fills a hole is not evaluated again. */
     aphi_labelled_add(seen, 2, json("{\"$\":[2,[],\"id\"]}"));
     assert_json(aphi_expression_fill(json("[0,{\"$\":[2,[],\"id\"]}]"), seen, NULL), "[0,{\"$\":[2,[],\"id\"]}]");
     aphi_labelled_close(seen);
@@ -165,7 +165,7 @@ static void test_check(void **unused)
     assert_ptr_equal(aph_hole(4, APH_ARRAY_OF(aph_str("tag")), "id"), json("{\"$\":[4,[\"tag\"],\"id\"]}"));
 }
 
-static void test_the_last_ones_are_remembered(void **unused)
+static void test_latest_messages_are_kept(void **unused)
 {
     (void)unused;
     enum { N = 1000, CAPACITY = 100 };
@@ -187,7 +187,7 @@ static void test_the_last_ones_are_remembered(void **unused)
         assert_ptr_equal(*aphi_labelled_find(seen, label), message);
     }
     assert_false(aphi_labelled_latest(seen, 128, &label, &message));
-    assert_null(aphi_labelled_find(seen, 21)); /* the first */
+    assert_null(aphi_labelled_find(seen, 21)); /* the first message was dropped */
     aphi_labelled_add(seen, 300, aph_int(1));
     aphi_labelled_add(seen, 300, aph_int(2));
     assert_ptr_equal(*aphi_labelled_find(seen, 300), aph_int(2));
@@ -200,10 +200,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_chmod, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_loose_paths, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_loose_labels, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_who_serves_instead, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_what_has_no_hole_stays, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_substitute_messages, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_values_without_holes_are_unchanged, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_check, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_the_last_ones_are_remembered, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_latest_messages_are_kept, fresh_heap, fresh_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_generator.c - actions: waits that end, connections that do not starve, the depth, reproducibility by seed. A
- * clerk simulates the server: it responds "ok" at any speed. */
+ * test_generator.c - actions: waits end, no connection starves, the depth is used, a seed reproduces a run. A clerk
+ * simulates the server: it responds "ok" at any speed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,10 +32,10 @@ typedef struct clerk {
     int64_t queue[CONNECTIONS_MAX][DEPTH]; /* labels in flight, oldest first */
     bool sent[LABELS], flying[LABELS];     /* by label */
     bool open[CONNECTIONS_MAX];
-    bool silent[CONNECTIONS_MAX];          /* never gets a response */
+    bool silent[CONNECTIONS_MAX];          /* the connection never gets a response */
     aph_value branches;
     aphi_choice choice;
-    unsigned answers_in_8;                 /* after an action, for each of a few connections */
+    unsigned answers_in_8;                 /* probability, in eighths, of a response on a connection after an action */
 } clerk;
 
 static clerk *clerk_open(const aph_model *model, uint64_t seed, size_t connections, unsigned answers_in_8)
@@ -77,7 +77,7 @@ static void answer_everything(clerk *k)
             ;
 }
 
-/* Makes the condition of the wait happen. Returns false if it cannot. */
+/* Makes the condition of the wait true. Returns false if that is impossible. */
 static bool wait_for(clerk *k, const aphi_action *a)
 {
     if (a->wait == APHI_WAIT_QUIET)
@@ -124,7 +124,7 @@ static void answer_some(clerk *k)
             answer(k, aphi_choice_below(&k->choice, k->connections));
 }
 
-/* Performs the next action. Its label is 0 if it waits forever. */
+/* Performs the next action. The returned label is 0 if the action waits forever. */
 static aphi_action act_before_answers(clerk *k)
 {
     aphi_knowledge known = {.seen = k->seen, .in_flight = k->in_flight, .connections = k->connections,
@@ -148,7 +148,7 @@ static aphi_action act(clerk *k)
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
 
-/* Properties of runs of all built-in models. */
+/* Checks properties of runs of all built-in models. */
 static void test_actions(void **unused)
 {
     (void)unused;
@@ -200,8 +200,8 @@ static void test_no_connection_starves(void **unused)
         }
 }
 
-/* Actions wait for a connection that the server neglects, so that the neglect becomes visible. */
-static void test_neglect_shows(void **unused)
+/* Actions wait for a connection that the server neglects, so that the run detects it. */
+static void test_neglect_is_detected(void **unused)
 {
     (void)unused;
     clerk *k = clerk_open(&aph_model_kv, 3, 10, 8);
@@ -249,7 +249,7 @@ static void test_same_seed(void **unused)
     assert_true(equal < 500);
 }
 
-/* A request, its response, then another kind of request about the same key on another connection. */
+/* After the response to a put, a get of the same key is sent on another connection. */
 static void test_get_after_put(void **unused)
 {
     (void)unused;
@@ -268,8 +268,8 @@ static void test_get_after_put(void **unused)
     clerk_close(k);
 }
 
-/* Requests of different partitions are never in flight on one connection, which still has several in flight. */
-static void test_parts_are_kept_apart(void **unused)
+/* A connection never has requests for different partitions in flight, but may have several for one partition. */
+static void test_partitions_are_kept_apart(void **unused)
 {
     (void)unused;
     const aph_model *const models[] = {&aph_model_kv, &aph_model_register, &aph_model_etag_kv};
@@ -345,8 +345,8 @@ static aph_value gen_holes(aph_gen *g)
     return aph_record("f", aph_gen_number(g) < 500 ? aph_str("early") : aph_gen_below(g, 2) ? f : aph_str("late"));
 }
 
-/* The kinds are known before any request is sent, except those that depend on a hole. */
-static void test_kinds_that_can_be_made(void **unused)
+/* The kinds of requests are known before any request is sent, except kinds that depend on a hole. */
+static void test_possible_kinds(void **unused)
 {
     (void)unused;
     aph_model model = {.version = APH_MODEL_VERSION, .name = "kinds", .generate = gen_kinds};
@@ -360,7 +360,7 @@ static void test_kinds_that_can_be_made(void **unused)
 }
 
 /* An action that waits for a relabelled one waits for its new label; later labels are greater. */
-static void test_renamed(void **unused)
+static void test_relabelled(void **unused)
 {
     (void)unused;
     aph_model model = {.version = APH_MODEL_VERSION, .name = "kinds", .generate = gen_kinds};
@@ -384,8 +384,8 @@ static aph_value gen_values(aph_gen *g)
     return aph_record("f", aph_str("del"), "tag", aph_hole(2, aph_array(0, NULL), "id"));
 }
 
-/* Frequent values and the fields beside them, without rare values and those that depend on a hole. */
-static void test_values_that_come_up(void **unused)
+/* Lists frequent values with their neighbouring fields; omits rare values and values that depend on a hole. */
+static void test_frequent_values(void **unused)
 {
     (void)unused;
     aph_model model = {.version = APH_MODEL_VERSION, .name = "values", .generate = gen_values};
@@ -412,7 +412,7 @@ static void test_kinds_are_weighted(void **unused)
         plain += a.send && !aph_str_is(aph_field(a.send, "f"), "a");
     }
     clerk_close(k);
-    k = clerk_open(&model, 1, 1, 8); /* a run changes as it gets longer, so both start again */
+    k = clerk_open(&model, 1, 1, 8); /* a run changes over time, so both measurements start a new run */
     k->branches = aph_object();
     for (int i = 0; i < 20000; i++) {
         aphi_action a = act(k);
@@ -425,7 +425,7 @@ static void test_kinds_are_weighted(void **unused)
     clerk_close(k);
 }
 
-static void test_what_it_may_ask(void **unused)
+static void test_generator_api(void **unused)
 {
     (void)unused;
     aphi_labelled *seen = aphi_labelled_open(16);
@@ -461,17 +461,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_actions, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_no_connection_starves, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_neglect_shows, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_neglect_is_detected, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_depth_is_used, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_same_seed, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_get_after_put, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_parts_are_kept_apart, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_partitions_are_kept_apart, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_faulty_generator, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_kinds_that_can_be_made, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_renamed, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_values_that_come_up, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_possible_kinds, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_relabelled, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_frequent_values, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_kinds_are_weighted, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_what_it_may_ask, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_generator_api, fresh_heap, fresh_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

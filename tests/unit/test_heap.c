@@ -47,7 +47,7 @@ static void test_without_roots_all_is_freed(void **unused)
     assert_int_equal(aph_heap_bytes_kept(), 0);
 }
 
-/* Rooted values survive unchanged: the same text, and rebuilding them gives the same word. */
+/* Rooted values survive unchanged: their text is the same, and rebuilding them gives the same word. */
 static void test_rooted_values_survive(void **unused)
 {
     (void)unused;
@@ -77,7 +77,7 @@ static void test_rooted_values_survive(void **unused)
         free(texts[i]);
     aph_root_remove(mark_held, &h);
     aph_collect();
-    assert_int_equal(h.marked, 5); /* removed, so not called any more */
+    assert_int_equal(h.marked, 5); /* a removed root is not called */
     assert_int_equal(aph_heap_bytes(), 0);
 }
 
@@ -104,7 +104,7 @@ static void test_bytes_return_to_the_baseline(void **unused)
     aph_root_remove(mark_held, &h);
 }
 
-/* A state of bounded size that changes forever. */
+/* The state changes forever but has a bounded size. */
 static void test_a_long_run_does_not_grow(void **unused)
 {
     (void)unused;

@@ -78,7 +78,7 @@ static void test_colours(void **state)
           "                                                \33[1;31m╰─ \33[0m\33[31mexpected 3\33[0m\n");
 }
 
-/* Concurrent requests of one client are in separate rows. */
+/* Concurrent requests from one client are in separate rows. */
 static void test_pipelined(void **state)
 {
     (void)state;
@@ -95,7 +95,8 @@ static void test_pipelined(void **state)
           "                  ├─ get b → 2 ─┤\n");
 }
 
-/* A wide drawing is split into bands; the first is the short one; open operations are named below. */
+/* A wide drawing is split into bands. The first band is the short one; operations that are still open are listed
+ * below. */
 static void test_bands(void **state)
 {
     (void)state;

@@ -66,14 +66,14 @@ static void two_digit_years_are_up_to_fifty_years_ahead(void **unused)
 {
     (void)unused;
     int64_t seconds;
-    /* now is a Wednesday; 50 years later to the day it is also a Wednesday */
+    /* `now` is a Wednesday, and so is the same date 50 years later. */
     assert_true(reads("Wednesday, 14-Oct-76 00:00:00 GMT", &seconds));
     assert_int_equal(seconds, 3369859200);
-    assert_true(reads("Friday, 15-Oct-76 00:00:00 GMT", &seconds)); /* one day more: a hundred years earlier */
+    assert_true(reads("Friday, 15-Oct-76 00:00:00 GMT", &seconds)); /* one day later: read as 1976, not 2076 */
     assert_int_equal(seconds, 214185600);
     assert_true(reads("Tuesday, 31-Dec-75 00:00:00 GMT", &seconds));
     assert_int_equal(seconds, 3344976000);
-    assert_false(reads("Thursday, 15-Oct-76 00:00:00 GMT", &seconds)); /* of 2076 */
+    assert_false(reads("Thursday, 15-Oct-76 00:00:00 GMT", &seconds)); /* the weekday in 2076 */
 }
 
 static void printed_dates_are_parsed(void **unused)
@@ -90,7 +90,7 @@ static void printed_dates_are_parsed(void **unused)
         struct tm tm;
         time_t t = (time_t)seconds;
         gmtime_r(&t, &tm);
-        if (tm.tm_year >= -900) { /* the C library does not fill years to four digits */
+        if (tm.tm_year >= -900) { /* the C library does not pad years to four digits */
             strftime(other, sizeof other, "%a, %d %b %Y %H:%M:%S GMT", &tm);
             assert_string_equal(text, other);
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_http_message.c - HTTP/1.1 messages: valid and invalid examples of each rule, whole and byte by byte; limits;
+ * test_http_message.c - HTTP/1.1 messages: valid and invalid examples for each rule, whole and byte by byte; limits;
  * printing. */
 #include "models/http/http-message.h"
 
@@ -32,11 +32,11 @@ typedef struct input {
     const char *bytes;
     size_t n;
     bool ended;
-    const char *method; /* of the request */
+    const char *method; /* method of the request */
 } input;
 
-/* All messages as an array; an error is "!AT WHY", an exceeded limit "?AT WHY". `chunk` bytes arrive at a time, and the
- * byte after the last is not readable. */
+/* Returns all messages as an array; an error is "!AT WHY", an exceeded limit "?AT WHY". `chunk` bytes arrive at a time,
+ * and the byte after the last one is not readable. */
 static aph_value decode_all(const input *in, size_t chunk)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (in->n / page + 2) * page;
@@ -180,7 +180,7 @@ static void status_lines_are_strict(void **unused)
         snprintf(expected, sizeof expected, "[\"%s\"]", wrong[i].said);
         expect_response(bytes, expected);
     }
-    /* Reported before the line is complete. */
+    /* The error is reported before the line is complete. */
     expect_response("SSH-2.0", "[\"!0 RFC 9112 2.3: expected HTTP/1.1\"]");
     expect_response("HTTQ", "[\"!3 RFC 9112 2.3: expected HTTP/1.1\"]");
 }
@@ -401,7 +401,7 @@ static void targets_are_strict(void **unused)
     (void)unused;
     static const struct {
         const char *line;
-        int wrong; /* the first wrong byte; -1: none */
+        int wrong; /* index of the first wrong byte; -1 if none */
     } lines[] = {
         {"GET /", -1}, {"GET /a/b;c=d,e:@!$&'()*+~_-.?q?/", -1}, {"GET /%aF%00", -1}, {"GET http://h:80/a?b", -1},
         {"GET http://[::1]/a", -1}, {"GET http://h", -1}, {"OPTIONS *", -1}, {"CONNECT h:80", -1},
@@ -487,7 +487,7 @@ static void every_prefix_is_a_beginning(void **unused)
                 if (in.n == n)
                     assert_int_equal(aph_kind_of(aph_at(all, 0)), APH_OBJECT);
             }
-            in.ended = true; /* a prefix followed by the end is an error at the end */
+            in.ended = true; /* a truncated message is an error at its end */
             aph_value cut = aph_at(decode_all(&in, 3), 0);
             if (in.n > 0 && in.n < n)
                 assert_memory_equal(aph_bytes_of(&cut, &(size_t){0}), "!", 1);
@@ -496,7 +496,7 @@ static void every_prefix_is_a_beginning(void **unused)
     }
 }
 
-/* Decodes `head`, then `count` times `again`, then `tail`, in pieces. */
+/* Decodes `head`, `count` copies of `again`, and `tail`, in pieces. */
 static aph_value decode_long(aph_side side, const char *head, const char *again, size_t count, const char *tail,
                              size_t chunk)
 {
@@ -533,7 +533,7 @@ static void heads_have_a_limit(void **unused)
     (void)unused;
     static const char said[] = "?65536 a head of more than 65536 bytes";
     expect_long(EMPTY, "A: b\r\n", 10916, "\r\n", NULL);          /* 36 + 65496 + 2 = 65534 */
-    expect_long(EMPTY "A: 1", "1", 65536 - 44, "\r\n\r\n", NULL); /* exactly */
+    expect_long(EMPTY "A: 1", "1", 65536 - 44, "\r\n\r\n", NULL); /* exactly 65536 */
     expect_long(EMPTY "A: 1", "1", 65537 - 44, "\r\n\r\n", said);
     expect_long(EMPTY, "A: b\r\n", 10917, "\r\n", said);
     expect_long(OK, "A: b\r\n", 1000000, "", said);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_http_model.c - histories that RFC 9110 allows or forbids: the order of conditions, optional fields, refusals.
- * Each is checked with and without foretelling. */
+ * Each is checked with and without lookahead. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "models/models.h"
 #include "small_history.h"
 
-/* In the histories below, ' means ". */
+/* In the histories below, ' stands for ". */
 #define GET "1>{'method':'GET','target':'/a'} "
 #define GET_IF(conditions) "1>{'method':'GET','target':'/a'," conditions "} "
 #define HEAD_IF(conditions) "1>{'method':'HEAD','target':'/a'," conditions "} "
@@ -32,7 +32,7 @@
 #define MODIFIED(time) "'if-modified-since':" #time
 #define NOT_MODIFIED SAYS_MORE(304, TAG("x"))
 
-/* The verdict, with and without lookahead, and without the model's promises, when nothing is foretold. */
+/* Checks the verdict with and without lookahead, and with and without the model's promises. */
 static void verdict_of(const char *text, const char *waiver, aph_verdict expected)
 {
     aph_model model = aph_model_http;
@@ -58,7 +58,7 @@ static void verdict_of(const char *text, const char *waiver, aph_verdict expecte
 static void may(const char *text) { verdict_of(text, NULL, APH_PASS); }
 static void must_not(const char *text) { verdict_of(text, NULL, APH_FAIL); }
 
-/* Forbidden, unless waived. */
+/* The history is forbidden without the waiver and allowed with it. */
 static void waived(const char *waiver, const char *text)
 {
     must_not(text);
@@ -89,10 +89,10 @@ static void if_none_match_comes_before_dates(void **unused)
            THERE GET_IF(NONE_MATCH("x") "," MODIFIED(1)) SHOWS("abcdef", "x", 1000));
     may(THERE GET_IF(NONE_MATCH("y") "," MODIFIED(1000)) SHOWS("abcdef", "x", 1000));
     must_not(THERE GET_IF(NONE_MATCH("y") "," MODIFIED(1000)) NOT_MODIFIED);
-    may(THERE GET_IF(MODIFIED(1000)) SHOWS("abcdef", "x", 1000)); /* alone it is only recommended */
+    may(THERE GET_IF(MODIFIED(1000)) SHOWS("abcdef", "x", 1000)); /* without If-None-Match, 304 is only recommended */
     may(THERE GET_IF(MODIFIED(1000)) NOT_MODIFIED);
     must_not(THERE GET_IF(MODIFIED(999)) NOT_MODIFIED);
-    may(THERE PUT_IF("b", MODIFIED(1000)) SAYS(204)); /* for GET and HEAD only */
+    may(THERE PUT_IF("b", MODIFIED(1000)) SAYS(204)); /* If-Modified-Since applies to GET and HEAD only */
     must_not(THERE PUT_IF("b", MODIFIED(1000)) SAYS(412));
 }
 
@@ -136,14 +136,14 @@ static void other_deviations(void **unused)
     waived("last-modified-ahead", GET "1<{'status':200,'body':'a','modified':1000,'date':999} ");
 }
 
-/* 13.1.1, 13.1.4: a write already applied may succeed, but not against If-None-Match. */
+/* 13.1.1, 13.1.4: a write that is already applied may succeed, but not if If-None-Match is false. */
 static void writes_already_applied(void **unused)
 {
     (void)unused;
     may(THERE PUT_IF("abcdef", MATCH("y")) SAYS(204));
     may(THERE PUT_IF("abcdef", UNMODIFIED(1)) SAYS(200));
     may(THERE PUT_IF("abcdef", MATCH("y")) SAYS(204) GET SHOWS("abcdef", "x", 1000));
-    must_not(THERE PUT_IF("abcdef", MATCH("y")) SAYS(204) GET SHOWS("abcdef", "z", 1000)); /* nothing was done */
+    must_not(THERE PUT_IF("abcdef", MATCH("y")) SAYS(204) GET SHOWS("abcdef", "z", 1000)); /* no write was done */
     must_not(THERE PUT_IF("other", MATCH("y")) SAYS(204));
     must_not(THERE PUT_IF("abcdef", NONE_MATCH("x")) SAYS(204));
     may(DELETE SAYS(204) DELETE_IF(MATCH("y")) SAYS(204));
@@ -154,7 +154,7 @@ static void writes_already_applied(void **unused)
 /* ---- optional and required fields -------------------------------------------------------------------------------- */
 
 /* 9.3.2 */
-static void head_may_leave_out(void **unused)
+static void head_may_omit_fields(void **unused)
 {
     (void)unused;
     may(THERE HEAD_IF("'range':[0,1]") SAYS(200));
@@ -204,7 +204,7 @@ static void nothing_to_delete(void **unused)
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
 /* 9.1, 15.5.6, 15.6.2 */
-static void methods_need_not_be_there(void **unused)
+static void methods_may_be_unsupported(void **unused)
 {
     (void)unused;
     may(THERE PUT("b") SAYS_MORE(405, "'allow':true") GET SHOWS("abcdef", "x", 1000));
@@ -245,8 +245,8 @@ static void failures_at_any_time(void **unused)
 
 /* ---- tags -------------------------------------------------------------------------------------------------------- */
 
-/* 8.8.1: a strong tag belongs to one content forever. */
-static void strong_tags_are_of_one_content(void **unused)
+/* 8.8.1: a strong tag identifies one content forever. */
+static void strong_tags_identify_one_content(void **unused)
 {
     (void)unused;
     must_not(THERE PUT("b") SAYS(204) GET SHOWS("b", "x", 1001));
@@ -254,15 +254,15 @@ static void strong_tags_are_of_one_content(void **unused)
     must_not(THERE DELETE SAYS(204) PUT("b") SAYS(201) GET SHOWS("b", "x", 1001));
     must_not(THERE POST SAYS(200) PUT("b") SAYS(204) GET SHOWS("b", "x", 1001));
     may(THERE PUT("b") SAYS(204) GET SHOWS("b", "y", 1001) PUT("abcdef") SAYS(204) GET SHOWS("abcdef", "x", 1002));
-    may(THERE PUT("fedcba") SAYS(204) GET SHOWS("fedcba", "x", 1000)); /* within a second */
-    /* Three replaced contents are remembered, also ones that were never returned. */
+    may(THERE PUT("fedcba") SAYS(204) GET SHOWS("fedcba", "x", 1000)); /* the date does not change within a second */
+    /* The model remembers three replaced contents, even those that were never returned. */
     must_not(THERE PUT("a") SAYS(204) PUT("b") SAYS(204) PUT("c") SAYS(204) GET SHOWS("c", "x", 1002));
     may(THERE PUT("a") SAYS(204) PUT("b") SAYS(204) PUT("c") SAYS(204) PUT("d") SAYS(204) GET SHOWS("d", "x", 1002));
     may(THERE PUT("b") SAYS(204) GET "1<{'status':200,'body':'b'," WEAK("x") "} ");
 }
 
-/* The response with the content may be in flight while other requests are applied. */
-static void content_on_its_way(void **unused)
+/* A response with content may be in flight while other requests are applied. */
+static void content_in_flight(void **unused)
 {
     (void)unused;
     may(GET PUT("fedcba") SHOWS("abcdef", "x", 1000) SAYS(204) GET SHOWS("fedcba", "x", 1000));
@@ -293,13 +293,13 @@ int main(void)
         cmocka_unit_test(ranges_come_last),
         cmocka_unit_test(other_deviations),
         cmocka_unit_test(writes_already_applied),
-        cmocka_unit_test(head_may_leave_out),
+        cmocka_unit_test(head_may_omit_fields),
         cmocka_unit_test(parts),
         cmocka_unit_test(nothing_to_delete),
-        cmocka_unit_test(methods_need_not_be_there),
+        cmocka_unit_test(methods_may_be_unsupported),
         cmocka_unit_test(failures_at_any_time),
-        cmocka_unit_test(strong_tags_are_of_one_content),
-        cmocka_unit_test(content_on_its_way),
+        cmocka_unit_test(strong_tags_identify_one_content),
+        cmocka_unit_test(content_in_flight),
         cmocka_unit_test(invalid_tags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

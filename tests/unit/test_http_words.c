@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_http_words.c - HTTP messages as readable text: requests, responses, unknowns, long and hostile content; also
- * through a proxy. */
+ * messages through a proxy. */
 #include "models/http/http.h"
 #include "models/http/proxy.h"
 #include "report/message_text.h"
@@ -77,7 +77,7 @@ static void hostile_content(void **unused)
     said("{\"status\":200,\"modified\":999999999999999}", "200  Last-Modified: 999999999999999");
 }
 
-/* Requests to a proxy, and its own requests. */
+/* Requests to a proxy, and the proxy's requests upstream. */
 static void requests_through_a_proxy(void **unused)
 {
     (void)unused;

@@ -121,7 +121,7 @@ static void test_escapes(void **unused)
     assert_ptr_equal(read_text("\"\\u0000x\""), aph_bytes("\0x", 2));
     written_text(aph_bytes("\0\x1f\x7f", 3), "\"\\u0000\\u001f\x7f\"");
     assert_ptr_equal(read_text("\"\\ud83d\\ude00\""), aph_str("\U0001f600"));
-    assert_ptr_equal(read_text("\"\\ud800\\udc80\""), aph_str("\U00010080")); /* a pair, not a byte */
+    assert_ptr_equal(read_text("\"\\ud800\\udc80\""), aph_str("\U00010080")); /* a pair, not an escaped byte */
     assert_ptr_equal(read_text("\"\\udc80\\udcff\""), aph_bytes("\x80\xff", 2));
     rejects("\"\\x\"", 2, "escape");
     rejects("\"\\u12g4\"", 5, "hexadecimal");
@@ -161,7 +161,7 @@ static void test_truncated_texts(void **unused)
     size_t n = strlen(whole);
     read_n(whole, n);
     for (size_t i = 0; i < n; i++) {
-        /* Numbers and surrogates may give another error, but an error. */
+        /* Truncated numbers and surrogates may give a different error. */
         aph_value v;
         aph_json_error error = {.offset = SIZE_MAX};
         char *exact = malloc(i ? i : 1);
@@ -218,7 +218,7 @@ static void test_objects(void **unused)
 {
     (void)unused;
     assert_ptr_equal(read_text(" { \"b\" : 2 ,\t\"a\":1\r\n} "), aph_record("a", aph_int(1), "b", aph_int(2)));
-    rejects("{\"b\":{\"a\":1,\"a\":2}}", 5, "twice"); /* JSON readers disagree about which one is used */
+    rejects("{\"b\":{\"a\":1,\"a\":2}}", 5, "twice"); /* JSON readers disagree about which value counts */
     written_text(aph_record("b", aph_int(2), "a", aph_array(0, NULL), "", aph_object()), "{\"\":{},\"a\":[],\"b\":2}");
     assert_ptr_equal(read_text("[]"), aph_array(0, NULL));
     assert_ptr_equal(read_text("{}"), aph_object());

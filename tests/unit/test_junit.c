@@ -64,7 +64,7 @@ static void test_no_files(void **state)
            "</testsuites>\n");
 }
 
-/* The message and the body of a failure with this text in both. */
+/* Checks the message and the body of a failure that has this text in both. */
 static void escapes(const char *text, const char *attribute, const char *body)
 {
     const aphi_result r = {"f", APHI_OUTCOME_FAIL, 0, 0, 0, text, text};
@@ -91,7 +91,7 @@ static void test_escapes(void **state)
     escapes("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80", "\\xf4\\x90\\x80\\x80"); /* beyond U+10FFFF */
 }
 
-/* The elements of a live run, for each kind of verdict. */
+/* Checks the elements of a live run for a verdict. */
 static void runs(const char *verdict, const char *headline, const char *totals, const char *body)
 {
     const aphi_run_diagram t = {.title = "kv at <host>", .verdict = verdict, .headline = headline, .ns = 1,

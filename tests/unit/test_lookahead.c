@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_lookahead.c - the end of each request as known in advance; a long trace takes constant memory.
+ * test_lookahead.c - the end of each request is known in advance; a long trace needs constant memory.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static void finish(reading *r)
     aphi_trace_close(r->trace);
 }
 
-/* S1?, S1=answer, S1! or S1~: a request whose end is open, known, known never to come, or lost; then R1, L1, N. */
+/* S1?, S1=answer, S1! or S1~: a request whose end is open, known, known to be missing, or lost. Then R1, L1, N. */
 static void show(aphi_buffer *b, const aphi_lookahead_event *o)
 {
     static const char kinds[] = "SRLUN", futures[] = "?=!~";
@@ -72,7 +72,7 @@ static void ends_are_known(void **state)
           NULL, "S1=\"a long answer\" S1~ S2! R1 N0 L1 S1! end");
 }
 
-/* The hints `shown` and `sought` of a request with a new value. */
+/* A request with a new value gets the hints `shown` and `sought`. */
 static void hints_are_set(void **state)
 {
     (void)state;
@@ -91,7 +91,7 @@ static void hints_are_set(void **state)
     finish(&r);
 }
 
-static void undone_operations_are_left_out(void **state)
+static void undone_operations_are_omitted(void **state)
 {
     (void)state;
     check("0 :invoke :read nil\n1 :invoke :read nil\n0 :fail :read nil\n0 :invoke :read nil\n"
@@ -107,7 +107,7 @@ static void errors_come_last(void **state)
           "S0? S1=[1,\"xyzxyzxyz\"] R1 ORPHAN");
 }
 
-static void unpaired_models_foresee_nothing(void **state)
+static void unpaired_models_have_no_lookahead(void **state)
 {
     (void)state;
     aph_model model = {.version = APH_MODEL_VERSION, .name = "pushes"};
@@ -150,17 +150,18 @@ static void check_slow(int operations, const char *end, aph_future expected, aph
     free(text);
 }
 
-static void foresight_has_an_end(void **state)
+static void lookahead_is_bounded(void **state)
 {
     (void)state;
     check_slow(32767, ":ok", APH_FUTURE_ANSWER, APHI_RECEIVED, 0);
     check_slow(32768, ":ok", APH_FUTURE_OPEN, APHI_RECEIVED, 0);
     check_slow(32768, ":info", APH_FUTURE_OPEN, APHI_LOST, -1);
-    /* A failure beyond the ring cannot be left out: it counts as lost, and its process as a new one. */
+    /* A failure beyond the ring cannot be omitted: the operation counts as lost, and the process gets a new
+     * connection. */
     check_slow(32768, ":fail", APH_FUTURE_OPEN, APHI_LOST, -1);
 }
 
-static void a_failure_in_reach_is_left_out(void **state)
+static void a_failure_within_the_ring_is_omitted(void **state)
 {
     (void)state;
     size_t n;
@@ -170,12 +171,12 @@ static void a_failure_in_reach_is_left_out(void **state)
     int of_zero = 0;
     while (aphi_lookahead_next(r.foresight, &o) > 0)
         of_zero += o.seen.process == 0;
-    assert_int_equal(of_zero, 1); /* the read after it */
+    assert_int_equal(of_zero, 1); /* only the read after the failed operation */
     finish(&r);
     free(text);
 }
 
-/* Repeated text instead of a pipe that is written during the test. */
+/* The trace is in memory, but the lookahead's own memory stays constant. */
 static void memory_is_constant(void **state)
 {
     (void)state;
@@ -211,11 +212,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ends_are_known),
         cmocka_unit_test(hints_are_set),
-        cmocka_unit_test(undone_operations_are_left_out),
+        cmocka_unit_test(undone_operations_are_omitted),
         cmocka_unit_test(errors_come_last),
-        cmocka_unit_test(unpaired_models_foresee_nothing),
-        cmocka_unit_test(foresight_has_an_end),
-        cmocka_unit_test(a_failure_in_reach_is_left_out),
+        cmocka_unit_test(unpaired_models_have_no_lookahead),
+        cmocka_unit_test(lookahead_is_bounded),
+        cmocka_unit_test(a_failure_within_the_ring_is_omitted),
         cmocka_unit_test(memory_is_constant),
     };
     return cmocka_run_group_tests(tests, NULL, close_heap);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_memo.c - refuted configurations are recognized, and no others; with optional requests, those that took more. */
+ * test_memo.c - refuted configurations are recognized, and so are those that took more optional requests; no
+ * others are. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +65,7 @@ static void test_optional_requests(void **unused)
     assert_true(seen(&m, 0, core, must | 2 | 8, may));
     assert_false(seen(&m, 0, core, must, may));
     assert_false(seen(&m, 0, core, must | 4, may));
-    assert_false(seen(&m, 0, core, 2, may)); /* a required request is not taken */
+    assert_false(seen(&m, 0, core, 2, may)); /* the required request was not taken */
     add(&m, 0, core, must, may);
     assert_true(seen(&m, 0, core, must | 4, may));
     aphi_memo_deinit(&m);
@@ -90,7 +91,7 @@ static void test_reasons(void **unused)
     aphi_memo_deinit(&m);
 }
 
-/* Compared with a plain list, for several sizes of the table and of the bit rows. */
+/* Compares the memo table with a plain list, for several sizes of the table and of the bit rows. */
 static void test_against_a_plain_list(void **unused)
 {
     (void)unused;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_model_loader.c - loading of models: names, programs, sources, libraries; the cache; each error. */
+ * test_model_loader.c - loading models: names, programs, sources, libraries; the cache; each error. */
 #include "check/model_loader.c" /* for its static functions */
 
 #include <dirent.h>
@@ -22,12 +22,12 @@ static const char model_text[] = "#include <antiphon/model.h>\n"
 
 /* ---- a scratch directory ----------------------------------------------------------------------------------------- */
 
-static char root[PATH_MAX]; /* of the sources */
+static char root[PATH_MAX]; /* folder of the sources */
 static char scratch[64];
 
 static char *path_of(const char *name)
 {
-    static char paths[64][PATH_MAX]; /* more than one test uses */
+    static char paths[64][PATH_MAX]; /* more paths than any test uses */
     static unsigned next;
     char *path = paths[next++ % 64];
     snprintf(path, PATH_MAX, "%s/%s", scratch, name);
@@ -60,7 +60,7 @@ static void remove_all(const char *directory)
     rmdir(directory);
 }
 
-/* The number of libraries in the cache. */
+/* Returns the number of libraries in the cache. */
 static int cached(void)
 {
     int n = 0;
@@ -97,7 +97,7 @@ static int set_up(void **unused)
 static int tear_down(void **unused)
 {
     (void)unused;
-    assert_int_equal(rmdir(path_of("tmp")), 0); /* it is empty */
+    assert_int_equal(rmdir(path_of("tmp")), 0); /* the folder is empty */
     remove_all(scratch);
     aph_heap_close();
     return 0;
@@ -130,7 +130,7 @@ static void fails(const char *text, aph_load_fault fault, const char *hint)
     check_failure(aph_model_load(text, &spec, &error), &spec, &error, fault, hint);
 }
 
-/* Without the messages of the compiler. */
+/* Like fails, but discards the compiler's messages. */
 static void fails_quietly(const char *text, aph_load_fault fault, const char *hint)
 {
     aph_loaded_model spec;
@@ -192,7 +192,7 @@ static void test_cache(void **unused)
     const char *path = write_file("echo.c", model_text);
     opens(path, APH_MODEL_C, "echo");
     assert_int_equal(cached(), 1);
-    setenv("CC", "cc -DUNUSED", 1); /* other options, another entry in the cache */
+    setenv("CC", "cc -DUNUSED", 1); /* other options use another cache entry */
     opens(path, APH_MODEL_C, "echo");
     assert_int_equal(cached(), 2);
     unsetenv("CC");
@@ -200,7 +200,7 @@ static void test_cache(void **unused)
     assert_int_equal(cached(), 2);
 }
 
-static void test_cache_sees_headers(void **unused)
+static void test_cache_tracks_headers(void **unused)
 {
     (void)unused;
     write_file("name.h", "#define NAME \"before\"\n");
@@ -232,7 +232,7 @@ static void test_broken_cache(void **unused)
     assert_int_equal(cached(), 1);
 }
 
-/* A cache that is writable by others, or a link, is not used. */
+/* A cache that is a link or writable by others is not used. */
 static void test_hostile_cache(void **unused)
 {
     (void)unused;
@@ -259,7 +259,7 @@ static void test_hostile_cache(void **unused)
     opens(path, APH_MODEL_C, "echo");
 }
 
-static void test_no_place(void **unused)
+static void test_no_cache_folder(void **unused)
 {
     (void)unused;
     const char *path = write_file("echo.c", model_text);
@@ -269,7 +269,7 @@ static void test_no_place(void **unused)
     fails(path, APH_LOAD_SETUP, "cannot create a directory");
 }
 
-static void test_side_by_side(void **unused)
+static void test_concurrent_loads(void **unused)
 {
     (void)unused;
     const char *path = write_file("echo.c", model_text);
@@ -345,7 +345,7 @@ static void test_library(void **unused)
 
     opens(path_of("echo.so"), APH_MODEL_LIBRARY, "echo");
     assert_int_equal(chdir(scratch), 0);
-    opens("echo.so", APH_MODEL_LIBRARY, "echo"); /* in the current directory, not in the system's */
+    opens("echo.so", APH_MODEL_LIBRARY, "echo"); /* from the current directory, not the system's library path */
     assert_int_equal(chdir(root), 0);
     fails(write_file("text.so", "not a library"), APH_LOAD_LIBRARY, "cannot load");
     fails(path_of("none.so"), APH_LOAD_UNREADABLE, "No such file");
@@ -362,11 +362,11 @@ int main(void)
         TEST(test_prog),
         TEST(test_examples),
         TEST(test_cache),
-        TEST(test_cache_sees_headers),
+        TEST(test_cache_tracks_headers),
         TEST(test_broken_cache),
         TEST(test_hostile_cache),
-        TEST(test_no_place),
-        TEST(test_side_by_side),
+        TEST(test_no_cache_folder),
+        TEST(test_concurrent_loads),
         TEST(test_does_not_compile),
         TEST(test_no_compiler),
         TEST(test_not_a_model),

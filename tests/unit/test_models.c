@@ -15,11 +15,11 @@
 
 typedef struct script {
     aph_value request;
-    const char *pick;      /* of an aph_either, by name */
-    aph_value chosen;      /* for an aph_choose */
+    const char *pick;      /* the branch of an aph_either, by name */
+    aph_value chosen;      /* the value for an aph_choose */
     aph_value answer;      /* the sent message */
     size_t sent;
-    const char *clause;    /* of the last decision or choice with a clause */
+    const char *clause;    /* clause of the last decision or choice that has one */
 } script;
 
 static bool act(void *context, const aph_event *event, aph_value *answer)
@@ -132,7 +132,7 @@ static void test_registers_by_key(void **unused)
     respond(m, &s, "{\"f\":\"read\",\"key\":\"1\"}", "\"a\"");
     respond(m, &s, "{\"f\":\"read\",\"key\":\"\"}", "\"b\"");
     respond(m, &s, "{\"f\":\"read\",\"key\":2}", "null");
-    /* Requests to one register are in one partition. */
+    /* All requests to one register are in one partition. */
     assert_ptr_equal(m->part(json("{\"f\":\"read\",\"key\":1}")), m->part(json("{\"f\":\"read\",\"key\":\"1\"}")));
     assert_ptr_equal(m->part(json("{\"f\":\"read\"}")), m->part(json("{\"f\":\"read\",\"key\":\"\"}")));
     assert_ptr_not_equal(m->part(json("{\"f\":\"read\"}")), m->part(json("{\"f\":\"read\",\"key\":2}")));
@@ -184,7 +184,7 @@ static void test_kv(void **unused)
     assert_false(m->jepsen(put, APH_JEPSEN_FAIL, aph_str("w"), &a));
 }
 
-/* Figure 2 of the paper, on the left. */
+/* The left side of figure 2 in the paper. */
 static void test_swap(void **unused)
 {
     (void)unused;
@@ -256,7 +256,7 @@ static void test_etag_weak(void **unused)
     respond(m, &s, PUT_IF("2", TAG("a", "false")), "{\"code\":412}");
 }
 
-/* An unobserved tag: the condition stays symbolic, with its clause. */
+/* A condition on an unobserved tag stays symbolic and keeps its clause. */
 static void test_etag_symbolic(void **unused)
 {
     (void)unused;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_mutants.c - all mutants of small sources by operator; their numbers, identities and diffs; the list of
+ * test_mutants.c - all mutants of small sources, by operator; numbers, identities and diffs of mutants; the list of
  * equivalent mutants. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,8 +29,8 @@ static size_t lines(const char *text)
     return n;
 }
 
-/* Compares all mutants of one operator, each as old and new text: "<~<= | <~>". Each mutant of any operator has as many
- * lines as the source. */
+/* Compares all mutants of one operator, each written as old and new text: "<~<= | <~>". Checks that every mutant has as
+ * many lines as the source. */
 static void assert_mutants(aphi_operator operator, const char *text, const char *expected)
 {
     aphi_mutants mutants = find_mutants(text);
@@ -50,7 +50,7 @@ static void assert_mutants(aphi_operator operator, const char *text, const char 
     aphi_mutants_free(&mutants);
 }
 
-/* Compares the source of the only mutant of that operator. */
+/* Compares the source of the operator's only mutant. */
 static void assert_source(aphi_operator operator, const char *text, const char *expected)
 {
     aphi_mutants mutants = find_mutants(text);
@@ -145,7 +145,7 @@ static void field(void **unused)
                    "a~b");
     assert_mutants(APHI_OPERATOR_FIELD,
                    "struct s { int a, b; } x = {.a = 1}; struct t { int b, d; }; void f(void) { x.b = 1; }", "b~a");
-    /* If two structs have a field of that name, the type of the variable decides. */
+    /* If two structs have fields of the same name, the type of the variable decides. */
     static const char both[] = "typedef struct s { int a, b; } t; struct u { int a, c; };";
     static const struct {
         const char *use, *expected;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_net.c - connections to a peer in the same process: what is sent arrives, what arrives is told as it is. */
+ * test_net.c - connections to a peer in the same process: sent bytes arrive, and each arrival is reported. */
 #include "tester/net.h"
 
 #include <setjmp.h>
@@ -25,7 +25,7 @@ enum { SEEN_MAX = 64 };
 typedef struct seen {
     aphi_arrival_kind kind;
     int64_t connection;
-    char text[64]; /* the message, or why */
+    char text[64]; /* the message, or the reason */
     size_t at;
 } seen;
 
@@ -85,8 +85,8 @@ static void finish(peer *p)
         close(p->listener);
 }
 
-/* Until there are so many arrivals; five seconds are too long. */
-static void turn_until(peer *p, size_t count)
+/* Runs the loop until there are `count` arrivals, for up to five seconds. */
+static void run_until(peer *p, size_t count)
 {
     int64_t until = aphi_clock_ns() + INT64_C(5000000000);
     while (p->count < count && aphi_clock_ns() < until)
@@ -94,7 +94,7 @@ static void turn_until(peer *p, size_t count)
     assert_int_equal(p->count, count);
 }
 
-static void turn_until_idle(peer *p)
+static void run_until_idle(peer *p)
 {
     for (int i = 0; i < 5000 && !aphi_net_idle(p->net); i++)
         aphi_net_run_once(p->net, 1000000);
@@ -106,8 +106,8 @@ static void post(peer *p, int64_t connection, const char *text)
     assert_true(aphi_net_post(p->net, connection, aph_str(text), 0));
 }
 
-/* The server's end of a connection; the tester must have dialled. */
-static int let_in(peer *p)
+/* Returns the server's end of a connection that the tester has opened. */
+static int accept_connection(peer *p)
 {
     int one = 1, fd = accept(p->listener, NULL, NULL);
     assert_true(fd >= 0);
@@ -127,7 +127,7 @@ static void expect_bytes(int fd, const char *bytes)
     assert_memory_equal(got, bytes, n);
 }
 
-static void say(int fd, const char *bytes)
+static void send_bytes(int fd, const char *bytes)
 {
     assert_int_equal(send(fd, bytes, strlen(bytes), MSG_NOSIGNAL), strlen(bytes));
 }
@@ -150,40 +150,40 @@ static void test_messages_both_ways(void **unused)
     start(&p, NULL, false);
     post(&p, 3, "a");
     post(&p, 3, "b");
-    turn_until_idle(&p);
-    int fd = let_in(&p);
+    run_until_idle(&p);
+    int fd = accept_connection(&p);
     expect_bytes(fd, "\"a\"\n\"b\"\n");
     assert_int_equal(aphi_net_connections(p.net), 1);
-    say(fd, "1\n{\"x\":[2]}\n");
-    turn_until(&p, 2);
+    send_bytes(fd, "1\n{\"x\":[2]}\n");
+    run_until(&p, 2);
     expect(&p, 0, APHI_ARRIVED_MESSAGE, 3, "1");
     expect(&p, 1, APHI_ARRIVED_MESSAGE, 3, "{\"x\":[2]}");
     close(fd);
     finish(&p);
 }
 
-/* A message sent in pieces arrives whole; the pieces are seen separately. */
+/* A message that is sent in two pieces arrives complete, and the pieces arrive separately. */
 static void test_pieces(void **unused)
 {
     (void)unused;
     peer p = {.count = 0};
     start(&p, NULL, false);
     assert_true(aphi_net_post(p.net, 0, aph_str("a longer message"), 2));
-    aphi_net_run_once(p.net, 0); /* dials, and may write the first piece */
-    int fd = let_in(&p);
+    aphi_net_run_once(p.net, 0); /* connects, and may write the first piece */
+    int fd = accept_connection(&p);
     char first[64] = "";
     for (int i = 0; i < 100 && recv(fd, first, sizeof first, MSG_DONTWAIT | MSG_PEEK) <= 0; i++)
         aphi_net_run_once(p.net, 0);
     assert_true(recv(fd, first, sizeof first, MSG_DONTWAIT | MSG_PEEK) < 18);
     assert_false(aphi_net_idle(p.net));
-    turn_until_idle(&p);
+    run_until_idle(&p);
     expect_bytes(fd, "\"a longer message\"\n");
     close(fd);
     finish(&p);
 }
 
-/* What waits before it goes at once. */
-static void test_pieces_of_its_own(void **unused)
+/* Only a message that is posted in pieces is split: earlier queued bytes are sent in one piece. */
+static void test_pieces_after_a_whole_message(void **unused)
 {
     (void)unused;
     char text[2001], first[4096];
@@ -195,13 +195,13 @@ static void test_pieces_of_its_own(void **unused)
     post(&p, 0, text);
     assert_true(aphi_net_post(p.net, 0, aph_str("b"), 1));
     aphi_net_run_once(p.net, 0);
-    int fd = let_in(&p);
+    int fd = accept_connection(&p);
     for (int i = 0; i < 1000 && n <= 0; i++) {
         aphi_net_run_once(p.net, 0);
         n = recv(fd, first, sizeof first, MSG_DONTWAIT | MSG_PEEK);
     }
     assert_true(n >= (ssize_t)sizeof text + 2);
-    turn_until_idle(&p);
+    run_until_idle(&p);
     close(fd);
     finish(&p);
 }
@@ -213,16 +213,16 @@ static void test_decodes_across_reads(void **unused)
     peer p = {.count = 0};
     start(&p, NULL, false);
     post(&p, 0, "x");
-    turn_until_idle(&p);
-    int fd = let_in(&p);
+    run_until_idle(&p);
+    int fd = accept_connection(&p);
     for (size_t i = 0; text[i]; i++) {
-        bool heard = false;
-        say(fd, (char[]){text[i], 0});
-        for (int k = 0; k < 1000 && !heard; k++) {
+        bool received = false;
+        send_bytes(fd, (char[]){text[i], 0});
+        for (int k = 0; k < 1000 && !received; k++) {
             aphi_net_run_once(p.net, 1000000);
-            heard = aphi_net_received(p.net);
+            received = aphi_net_received(p.net);
         }
-        assert_true(heard);
+        assert_true(received);
         assert_int_equal(p.count, i < 5 ? 0 : i < 15 ? 1 : 2);
     }
     expect(&p, 0, APHI_ARRIVED_MESSAGE, 0, "\"one\"");
@@ -240,27 +240,27 @@ static void test_end_reset_refused(void **unused)
     start(&p, NULL, false);
     for (int64_t i = 0; i < 4; i++)
         post(&p, i, "x");
-    turn_until_idle(&p);
+    run_until_idle(&p);
     int fds[4];
     for (int i = 0; i < 4; i++) {
-        fds[i] = let_in(&p); /* in the order of the dials */
+        fds[i] = accept_connection(&p); /* in the order of the connects */
         expect_bytes(fds[i], "\"x\"\n");
     }
-    say(fds[0], "1\n"); /* the last words before an end are heard */
+    send_bytes(fds[0], "1\n"); /* a message directly before the end is delivered */
     close(fds[0]);
-    turn_until(&p, 2);
+    run_until(&p, 2);
     expect(&p, 0, APHI_ARRIVED_MESSAGE, 0, "1");
     expect(&p, 1, APHI_ARRIVED_END, 0, "closed");
     setsockopt(fds[1], SOL_SOCKET, SO_LINGER, &(struct linger){1, 0}, sizeof(struct linger));
     close(fds[1]);
-    turn_until(&p, 3);
+    run_until(&p, 3);
     expect(&p, 2, APHI_ARRIVED_RESET, 1, "reset");
-    say(fds[2], "\"half a mess");
+    send_bytes(fds[2], "\"half a mess");
     shutdown(fds[2], SHUT_WR);
-    turn_until(&p, 4);
+    run_until(&p, 4);
     expect(&p, 3, APHI_ARRIVED_MALFORMED, 2, "half a mess");
-    say(fds[3], "]\n");
-    turn_until(&p, 5);
+    send_bytes(fds[3], "]\n");
+    run_until(&p, 5);
     expect(&p, 4, APHI_ARRIVED_MALFORMED, 3, "]");
     assert_int_equal(p.seen[4].at, 0);
     assert_int_equal(aphi_net_connections(p.net), 0);
@@ -269,22 +269,22 @@ static void test_end_reset_refused(void **unused)
     close(p.listener);
     p.listener = -1;
     post(&p, 4, "x");
-    turn_until(&p, 6);
+    run_until(&p, 6);
     expect(&p, 5, APHI_ARRIVED_REFUSED, 4, "refused");
-    turn_until_idle(&p);
+    run_until_idle(&p);
     assert_int_equal(aphi_net_connections(p.net), 0);
     finish(&p);
 }
 
-/* A connection that ended with something still to be sent is not opened again for nothing. */
-static void test_no_call_back(void **unused)
+/* A connection that was reset with unsent bytes is not reopened to send them. */
+static void test_no_reconnect_for_unsent_bytes(void **unused)
 {
     (void)unused;
     peer p = {.count = 0};
     start(&p, NULL, false);
     post(&p, 0, "x");
-    turn_until_idle(&p);
-    int fd = let_in(&p);
+    run_until_idle(&p);
+    int fd = accept_connection(&p);
     char *much = malloc(8000001);
     memset(much, 'a', 8000000);
     much[8000000] = 0;
@@ -294,17 +294,17 @@ static void test_no_call_back(void **unused)
     assert_false(aphi_net_idle(p.net));
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){1, 0}, sizeof(struct linger));
     close(fd);
-    turn_until(&p, 1);
+    run_until(&p, 1);
     expect(&p, 0, APHI_ARRIVED_RESET, 0, "reset");
-    turn_until_idle(&p);
+    run_until_idle(&p);
     assert_int_equal(aphi_net_connections(p.net), 0);
     fcntl(p.listener, F_SETFL, O_NONBLOCK);
     assert_int_equal(accept(p.listener, NULL, NULL), -1);
     finish(&p);
 }
 
-/* What was posted before a connection was hung up is sent; what is posted after goes over a new one. */
-static void test_hang_up_and_open_anew(void **unused)
+/* Messages posted before a close are still sent; later messages use a new connection. */
+static void test_close_and_reopen(void **unused)
 {
     (void)unused;
     peer p = {.count = 0};
@@ -312,21 +312,21 @@ static void test_hang_up_and_open_anew(void **unused)
     post(&p, 0, "old");
     aphi_net_close_connection(p.net, 0);
     post(&p, 0, "new");
-    turn_until_idle(&p);
-    int first = let_in(&p), second = let_in(&p);
+    run_until_idle(&p);
+    int first = accept_connection(&p), second = accept_connection(&p);
     expect_bytes(first, "\"old\"\n");
     expect_bytes(second, "\"new\"\n");
     char byte;
     assert_int_equal(read(first, &byte, 1), 0);
-    say(first, "1\n");
-    say(second, "2\n");
-    turn_until(&p, 1);
+    send_bytes(first, "1\n");
+    send_bytes(second, "2\n");
+    run_until(&p, 1);
     expect(&p, 0, APHI_ARRIVED_MESSAGE, 0, "2");
     aphi_net_close_connection(p.net, 0);
     aphi_net_close_connection(p.net, 7); /* never opened */
     assert_int_equal(read(second, &byte, 1), 0);
     assert_int_equal(aphi_net_connections(p.net), 0);
-    /* And what cannot be sent any more is no leak. */
+    /* Unsent messages are freed. */
     post(&p, 1, "x");
     aphi_net_close_connection(p.net, 1);
     close(first);
@@ -334,7 +334,7 @@ static void test_hang_up_and_open_anew(void **unused)
     finish(&p);
 }
 
-/* Who does not read makes us wait, and nobody else. */
+/* A peer that does not read blocks only its own connection. */
 static void test_full_socket(void **unused)
 {
     (void)unused;
@@ -345,27 +345,27 @@ static void test_full_socket(void **unused)
     much[8000000] = 0;
     post(&p, 0, much);
     aphi_net_run_once(p.net, 0);
-    int deaf = let_in(&p);
+    int stalled = accept_connection(&p);
     post(&p, 1, "x");
     for (int i = 0; i < 20; i++)
         aphi_net_run_once(p.net, 1000000);
     assert_false(aphi_net_idle(p.net));
-    int other = let_in(&p);
+    int other = accept_connection(&p);
     expect_bytes(other, "\"x\"\n");
-    say(other, "1\n");
-    turn_until(&p, 1);
-    fcntl(deaf, F_SETFL, O_NONBLOCK);
+    send_bytes(other, "1\n");
+    run_until(&p, 1);
+    fcntl(stalled, F_SETFL, O_NONBLOCK);
     size_t got = 0;
     for (int i = 0; i < 100000 && got < 8000003; i++) {
         char block[65536];
-        ssize_t n = read(deaf, block, sizeof block);
+        ssize_t n = read(stalled, block, sizeof block);
         got += n > 0 ? (size_t)n : 0;
         aphi_net_run_once(p.net, 0);
     }
     assert_int_equal(got, 8000003);
     assert_true(aphi_net_idle(p.net));
     free(much);
-    close(deaf);
+    close(stalled);
     close(other);
     finish(&p);
 }
@@ -378,19 +378,19 @@ static void test_too_long(void **unused)
     peer p = {.count = 0};
     start(&p, &codec, false);
     post(&p, 0, "x");
-    turn_until_idle(&p);
-    int fd = let_in(&p);
+    run_until_idle(&p);
+    int fd = accept_connection(&p);
     char much[2001];
     memset(much, 'c', 2000);
     much[2000] = 0;
-    say(fd, much);
-    turn_until(&p, 1);
+    send_bytes(fd, much);
+    run_until(&p, 1);
     expect(&p, 0, APHI_ARRIVED_MALFORMED, 0, "ccc");
     close(fd);
     finish(&p);
 }
 
-static void test_no_descriptor_is_our_trouble(void **unused)
+static void test_out_of_descriptors_is_not_a_peer_error(void **unused)
 {
     (void)unused;
     peer p = {.count = 0};
@@ -418,8 +418,8 @@ static void test_not_a_message(void **unused)
     assert_false(aphi_net_post(p.net, 0, aph_str("four"), 0));
     assert_true(aphi_net_idle(p.net));
     post(&p, 0, "abc");
-    turn_until_idle(&p);
-    int fd = let_in(&p);
+    run_until_idle(&p);
+    int fd = accept_connection(&p);
     expect_bytes(fd, "abc");
     close(fd);
     finish(&p);
@@ -435,23 +435,23 @@ static void test_datagrams(void **unused)
     char got[100];
     post(&p, 0, "a");
     post(&p, 0, "b");
-    turn_until_idle(&p);
+    run_until_idle(&p);
     ssize_t n = recvfrom(p.listener, got, sizeof got, 0, (struct sockaddr *)&from, &size);
     assert_int_equal(n, 4); /* one message, one datagram */
     assert_memory_equal(got, "\"a\"\n", 4);
     assert_int_equal(recv(p.listener, got, sizeof got, 0), 4);
     sendto(p.listener, "1\n", 2, 0, (struct sockaddr *)&from, size);
     sendto(p.listener, "2\n", 2, 0, (struct sockaddr *)&from, size);
-    turn_until(&p, 2);
+    run_until(&p, 2);
     expect(&p, 0, APHI_ARRIVED_MESSAGE, 0, "1");
     expect(&p, 1, APHI_ARRIVED_MESSAGE, 0, "2");
     sendto(p.listener, "1\n2\n", 4, 0, (struct sockaddr *)&from, size);
-    turn_until(&p, 3);
+    run_until(&p, 3);
     expect(&p, 2, APHI_ARRIVED_MALFORMED, 0, "1");
     close(p.listener);
     p.listener = -1;
     post(&p, 1, "x");
-    turn_until(&p, 4);
+    run_until(&p, 4);
     expect(&p, 3, APHI_ARRIVED_REFUSED, 1, "refused");
     finish(&p);
 }
@@ -461,14 +461,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_messages_both_ways),
         cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_pieces_of_its_own),
+        cmocka_unit_test(test_pieces_after_a_whole_message),
         cmocka_unit_test(test_decodes_across_reads),
         cmocka_unit_test(test_end_reset_refused),
-        cmocka_unit_test(test_no_call_back),
-        cmocka_unit_test(test_hang_up_and_open_anew),
+        cmocka_unit_test(test_no_reconnect_for_unsent_bytes),
+        cmocka_unit_test(test_close_and_reopen),
         cmocka_unit_test(test_full_socket),
         cmocka_unit_test(test_too_long),
-        cmocka_unit_test(test_no_descriptor_is_our_trouble),
+        cmocka_unit_test(test_out_of_descriptors_is_not_a_peer_error),
         cmocka_unit_test(test_not_a_message),
         cmocka_unit_test(test_datagrams),
     };

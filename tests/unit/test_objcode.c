@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_objcode.c - the compared object code of this program, of files that are not ELF, and of broken ELF files. */
+ * test_objcode.c - the object code that is compared: of this program, of files that are not ELF, and of broken
+ * ELF files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 #include "mutate/objcode.h"
 
-/* The object code of a file with these bytes. The caller frees it. */
+/* Returns the object code of a file with these bytes. The caller frees it. */
 static aphi_buffer code_of(const char *bytes, size_t n)
 {
     aphi_buffer code;
@@ -47,7 +48,7 @@ static bool same(const aphi_buffer *a, const aphi_buffer *b)
     return equal;
 }
 
-/* Whether a changed byte in the middle of this section changes the object code. */
+/* Returns true if a changed byte in the middle of this section changes the object code. */
 static bool notices(const aphi_buffer *program, const Elf64_Shdr *section)
 {
     aphi_buffer other = {0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_object.c - objects compared with a sorted array of pairs, across the change of shape at eight keys. */
+ * test_object.c - objects compared with a reference implementation, below and above the eight keys at which their
+ * representation changes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,14 +22,14 @@ static int fresh_heap(void **unused)
     return 0;
 }
 
-/* ---- reference: an array of presence and items by key ------------------------------------------------------------ */
+/* ---- reference: arrays indexed by key ---------------------------------------------------------------------------- */
 
 typedef struct twin {
     bool there[KEYS];
     aph_value item[KEYS];
 } twin;
 
-/* Zero-padded numbers, so that they are in the order of aph_compare; short and long ones. */
+/* Short and long keys. Zero-padding makes their numeric order that of aph_compare. */
 static aph_value key_of(size_t i)
 {
     return i % 2 ? aph_strf("k%03zu", i) : aph_strf("k%03zu, a long one", i);
@@ -95,7 +96,7 @@ static void compare(aph_value o, const twin *t)
     assert_false(aph_pair_at(o, at, &key, &item));
 }
 
-/* Grows and shrinks in waves, crossing eight and nine keys in both directions. */
+/* The object grows and shrinks in waves, crossing the limit of eight keys in both directions. */
 static void test_against_reference(void **unused)
 {
     (void)unused;
@@ -166,7 +167,7 @@ static aph_value counted_up(int n)
     return o;
 }
 
-/* The bytes that one update allocates: a copied path, not a copied object. */
+/* Returns the number of bytes that one update allocates: for a copied path, not a copied object. */
 static size_t bytes_per_update(aph_value o)
 {
     enum { UPDATES = 500 };
@@ -181,7 +182,7 @@ static void test_hundred_thousand_keys(void **unused)
     (void)unused;
     enum { N = 100000, REMOVED = 10000 };
     aph_value small = counted_up(1000), large = counted_up(N), key, item, last = APH_NIL;
-    /* log2 of these is 10 and 17; the depth of a treap is up to about three times that, at about 64 bytes per node. */
+    /* log2 of the sizes is 10 and 17. A treap is up to about three times as deep, and a node has about 64 bytes. */
     assert_true(bytes_per_update(large) < 3 * bytes_per_update(small));
     assert_true(bytes_per_update(large) < 100 * 64);
 
@@ -195,7 +196,7 @@ static void test_hundred_thousand_keys(void **unused)
     }
     aph_value fewer = large;
     for (int i = 0; i < REMOVED; i++)
-        fewer = aph_remove(fewer, aph_int(i * 31 % N)); /* 31 and N have no common divisor */
+        fewer = aph_remove(fewer, aph_int(i * 31 % N)); /* 31 and N are coprime */
     assert_int_equal(aph_count(fewer), N - REMOVED);
     for (int i = 0; i < N; i++)
         assert_int_equal(aph_has(fewer, aph_int(i * 31 % N)), i >= REMOVED);

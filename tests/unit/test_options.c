@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_options.c - the parser of command lines: options, operands, numbers and units. */
+ * test_options.c - the command line parser: options, operands, numbers and units. */
 #include "base/options.h"
 
 #include <setjmp.h>
@@ -51,7 +51,7 @@ static const aphi_option options[] = {
 static const aphi_command command = {.name = "try", .operands = "ONE...", .description = "Tries.",
                                      .exit_codes = "0 fine.", .options = options, .operands_min = 1, .operands_max = 3};
 
-/* Parses the line, split at blanks; the operands come back joined by blanks. */
+/* Splits the line at blanks and parses it; returns the operands joined by blanks. */
 static int parse(const aphi_command *c, const char *line, settings *s, char *operands)
 {
     static char copy[300];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle.c - verdicts on histories small enough to check by hand, limits, faults, and long runs.
+ * test_oracle.c - verdicts on histories that are small enough to check by hand; limits, faults, and long runs.
  *
  * ../property compares verdicts with exhaustive enumeration; these tests document each rule. */
 #include <setjmp.h>
@@ -26,7 +26,7 @@ static int fresh_heap(void **unused)
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
 /* The verdict must be the same with lookahead, without it, and without the model's promises. Without lookahead, a
- * failure comes with the last observation. */
+ * failure is reported at the last observation. */
 static void has_verdict(const aph_model *model, const char *environment, const char *text, aph_verdict expected)
 {
     small_history h = small_read(text);
@@ -67,7 +67,7 @@ static void test_register_by_hand(void **unused)
     passes(r, "1>w1 2>r 2<null 1<ok");
     fails(r, "1>w1 2>r 2<1 2>r 2<null");    /* but not the new value first */
     passes(r, "1>w1 2>r 2<null 2>r 2<1 1<ok");
-    fails(r, "1>w1 2>r 3>r 2<1 4>r 3<null 4<null"); /* 4 began after 2 had seen the write */
+    fails(r, "1>w1 2>r 3>r 2<1 4>r 3<null 4<null"); /* 4 was sent after 2 had read the written value */
     passes(r, "1>w1 2>r 3>r 2<1 3<null 1<ok");
     passes(r, "1>w1 2>w2 1<ok 2<ok 3>r 3<1 4>r 4<1");
     passes(r, "1>w1 2>w2 1<ok 2<ok 3>r 3<2 4>r 4<2");
@@ -80,7 +80,7 @@ static void test_register_by_hand(void **unused)
     passes(r, "1>w1 1<ok 1>c12 2>c23 1<true 2<true 3>r 3<3");
 }
 
-static void test_keys_of_registers_are_apart(void **unused)
+static void test_registers_are_independent(void **unused)
 {
     (void)unused;
     const aph_model *r = &aph_model_register;
@@ -130,7 +130,7 @@ static void test_unknowns_of_the_server(void **unused)
     passes(e, text);
     strcat(text, " 2>{\"f\":\"get\",\"key\":\"k\"} "
                  "2<{\"code\":200,\"value\":1,\"tag\":{\"opaque\":\"y\",\"weak\":false}}");
-    fails(e, text); /* it was x */
+    fails(e, text); /* the tag was x */
     snprintf(text, sizeof text, "%s"
              "1>{\"f\":\"put\",\"key\":\"k\",\"value\":2,\"if_match\":{\"opaque\":\"x\",\"weak\":false}} "
              "1<{\"code\":412} 2>{\"f\":\"get\",\"key\":\"k\"} "
@@ -138,7 +138,7 @@ static void test_unknowns_of_the_server(void **unused)
     fails(e, text); /* the tag that did not match cannot have been x */
 }
 
-/* ---- lost answers ------------------------------------------------------------------------------------------------ */
+/* ---- lost responses --------------------------------------------------------------------------------------------- */
 
 static void test_lost_requests(void **unused)
 {
@@ -146,17 +146,17 @@ static void test_lost_requests(void **unused)
     const aph_model *r = &aph_model_register;
     passes(r, "1>w5 1! 2>r 2<5");
     passes(r, "1>w5 1! 2>r 2<null");
-    passes(r, "1>w5 1! 2>r 2<null 2>r 2<5"); /* it may be taken at any time since */
+    passes(r, "1>w5 1! 2>r 2<null 2>r 2<5"); /* the write may be taken at any later time */
     fails(r, "1>w5 1! 2>r 2<5 2>r 2<null");
     passes(r, "1>w5 1! 2>w6 2<ok 2>r 2<5");
-    fails(r, "1>w5 1! 2>w6 2<ok 2>r 2<5 2>r 2<6"); /* it is taken once only */
+    fails(r, "1>w5 1! 2>w6 2<ok 2>r 2<5 2>r 2<6"); /* the write is taken only once */
     fails(r, "2>r 2<null 1>w5 1! 2>r 2<6");
     passes(r, "1>w5 1! 1>w6 1<ok 2>r 2<6");
-    passes(r, "1>w5 2>r 2<5"); /* the history ends before the answer */
+    passes(r, "1>w5 2>r 2<5"); /* the history ends before the response */
 }
 
-/* Twelve writes are lost. A wrong guess about the order of the others, which a read shows, is corrected before the lost
- * writes are tried. Only a value that no other request wrote brings them in. */
+/* Twelve writes are lost. If a read refutes a guessed order of the other writes, another order is tried before the lost
+ * writes. A lost write is tried only for a value that no other request wrote. */
 static void test_many_lost_requests(void **unused)
 {
     (void)unused;
@@ -204,7 +204,7 @@ static void test_environments(void **unused)
 
 static aph_fault fault_of(const aph_model *model, aph_oracle_options options, const char *text, const char *part)
 {
-    /* A promise about responses is used, and verified, only with lookahead. */
+    /* A promise about responses is used and verified only with lookahead. */
     small_history h = small_read(text);
     aph_oracle *o = small_open(model, &options);
     const char *message;
@@ -360,7 +360,7 @@ static void test_nothing_is_added_after_the_end(void **unused)
 
 /* ---- limits ------------------------------------------------------------------------------------------------------ */
 
-/* Appends in any order, then a value that none of them gives: each of 18! orders is another state. */
+/* Concurrent appends, then a value that no order gives: each of the 18! orders leads to another state. */
 static aph_oracle *hopeless(aph_oracle_options options)
 {
     aph_oracle *o = small_open(&aph_model_kv, &options);
@@ -398,7 +398,7 @@ static void test_memory_limit(void **unused)
     aph_oracle_close(o);
 }
 
-/* Is the number a sum of three cubes? For 114 this is an open problem. */
+/* Decides whether the number is a sum of three cubes. For 114 this is an open problem. */
 static void cubes_step(aph *m, aph_value *state)
 {
     (void)state;
@@ -428,12 +428,12 @@ static void test_solver_limit(void **unused)
 
 enum { CLIENTS = 4 };
 
-/* A register with this number of clients, of which each always has a pending request. */
+/* A register with `clients` clients, each of which always has a pending request. */
 static void run_long(bool foreseen, unsigned reads_of_10, size_t clients, size_t operations)
 {
     aph_oracle *o = small_open(&aph_model_register, &(aph_oracle_options){0});
     aphi_choice c = aphi_choice_seed(11);
-    aph_value answers[CLIENTS] = {0}, now = APH_NIL; /* small integers: not on the heap, so aph_collect is harmless */
+    aph_value answers[CLIENTS] = {0}, now = APH_NIL; /* small integers are not on the heap, so need no root */
     bool asked[CLIENTS] = {false};
     size_t window_most = 0, bytes_early = 0, bytes_late = 0;
     for (size_t i = 0; i < operations; i++) {
@@ -441,7 +441,7 @@ static void run_long(bool foreseen, unsigned reads_of_10, size_t clients, size_t
         if (asked[client])
             assert_int_equal(aph_oracle_received(o, (int64_t)client, answers[client]), APH_PASS);
         asked[client] = true;
-        /* Taken at once, so the response is known here, but not to the oracle. */
+        /* The request is taken at once, so the test knows the response, but the oracle does not. */
         aph_value message = aph_record("f", aph_str("read"));
         answers[client] = now;
         if (!aphi_choice_chance(&c, reads_of_10, 10)) {
@@ -473,7 +473,7 @@ static void test_the_window_stays_bounded(void **unused)
     run_long(false, 5, 2, 50000);
 }
 
-/* With many pending requests at all times, there is no moment with a single configuration. */
+/* With many pending requests at all times, there is never just a single configuration. */
 static void test_the_window_stays_bounded_under_load(void **unused)
 {
     (void)unused;
@@ -502,7 +502,7 @@ static void test_a_failure_after_a_long_past(void **unused)
     aph_oracle *o = read_old(true);
     assert_int_equal(o->verdict, APH_FAIL);
     aph_oracle_close(o);
-    /* Without `patient` it may have dropped explanations, but then the limit is APH_LIMIT_WINDOW. */
+    /* Without `patient`, the oracle may drop explanations, but then the limit is APH_LIMIT_WINDOW. */
     o = read_old(false);
     assert_int_not_equal(o->verdict, APH_PASS);
     if (o->verdict == APH_UNKNOWN)
@@ -512,7 +512,7 @@ static void test_a_failure_after_a_long_past(void **unused)
 
 /* ---- promises that reduce the search ----------------------------------------------------------------------------- */
 
-/* Counters: {"add": name}, answered "ok"; {"get": name}. Adds of different counters commute. */
+/* Counters: {"add": name} returns "ok"; {"get": name} returns the count. Adds to different counters commute. */
 static void counters_step(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
@@ -551,8 +551,8 @@ static uint64_t visits_of(const aph_model *model, const char *text, aph_verdict 
     return visits;
 }
 
-/* A read at the end shows the order of two writes of x at the start. Between them are writes in unknown orders, on
- * connections that make their keys depend on each other; none of them is relevant to the failure. */
+/* A read at the end shows the order of two writes of x at the start. In between are writes in unknown orders, on
+ * connections that make their keys depend on each other; none of these writes is relevant to the failure. */
 static void test_reasons_far_back(void **unused)
 {
     (void)unused;
@@ -585,7 +585,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_register_by_hand, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_keys_of_registers_are_apart, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_registers_are_independent, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_kv_by_hand, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_one_connection_keeps_its_order, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_unknowns_of_the_server, fresh_heap, fresh_heap),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_feed.c - the verdict on a live run does not depend on the delay of the observations. */
+ * test_oracle_feed.c - the verdict on a live run does not depend on when observations are fed to the oracle. */
 #include "tester/oracle_feed.h"
 
 #include "base/clock.h"
@@ -47,7 +47,7 @@ static void observe(aphi_oracle_feed *w, const history_seen *s, open_requests *o
         aphi_oracle_feed_received(w, s->connection, s->message, oldest(open, s->connection));
 }
 
-/* The verdict on the history if it happens live, at some pace, and the oracle is fed from time to time. */
+/* Returns the verdict if the history is observed live at a random pace, and the oracle is fed from time to time. */
 static aph_verdict judge_live(const aph_model *model, const history *h, bool whole, aphi_choice *c)
 {
     char error[200];
@@ -66,7 +66,7 @@ static aph_verdict judge_live(const aph_model *model, const history *h, bool who
         if (aphi_choice_chance(c, 1, 8))
             aph_collect();
     }
-    /* For a request that is alone on its connection, a lost response is the same as one that never comes. */
+    /* For a request that is alone on its connection, a lost response is equivalent to one that never arrives. */
     for (int64_t i = 0; model->rpc && i < HISTORY_CONNECTIONS; i++)
         if (open.count[i] == 1 && aphi_choice_chance(c, 1, 2))
             aphi_oracle_feed_lost(w, i, oldest(&open, i));
@@ -77,7 +77,7 @@ static aph_verdict judge_live(const aph_model *model, const history *h, bool who
     return verdict;
 }
 
-/* Returns true if no connection ever has two requests in flight: then partitions can be judged separately. */
+/* Returns true if no connection ever has two requests in flight; then partitions can be checked separately. */
 static bool is_one_at_a_time(const history *h)
 {
     size_t open[HISTORY_CONNECTIONS] = {0};
@@ -156,7 +156,7 @@ static void test_waits(void **unused)
     assert_int_equal(aphi_oracle_feed_last(w), 2);
     aphi_oracle_feed_lost(w, 1, put);
     assert_int_equal(aphi_oracle_feed_advance(w, begin + 1001 * MS, UINT64_MAX), APH_PASS);
-    /* After the failure nothing more is fed. */
+    /* After the failure, no more observations are fed. */
     get = aphi_oracle_feed_sent(w, 2, aph_record("f", aph_str("get"), "key", aph_str("k")), begin + 1002 * MS);
     aphi_oracle_feed_received(w, 2, aph_str("never stored"), get);
     assert_int_equal(aphi_oracle_feed_advance(w, begin + 1003 * MS, UINT64_MAX), APH_FAIL);
@@ -165,7 +165,7 @@ static void test_waits(void **unused)
     aphi_oracle_feed_close(w);
 }
 
-/* More waiting observations than the initial ring holds; each end finds its request. */
+/* The ring grows if more observations wait than it can hold, and each end still finds its request. */
 static void test_grows(void **unused)
 {
     (void)unused;

@@ -26,7 +26,7 @@ static void values_are_restored(void **unused)
         free(text);
         aphi_pack(&b, v);
     }
-    aph_collect(); /* none of them is marked */
+    aph_collect(); /* marks none of the values */
     const char *at = b.data, *expected = texts.data;
     for (int i = 0; i < MANY; i++, expected += strlen(expected) + 1) {
         char *text = aph_json_text(aphi_unpack(&at), NULL);

@@ -23,7 +23,7 @@
 
 #define MS INT64_C(1000000)
 
-/* The stdout of a command, and its exit status. */
+/* Stores the stdout of a command in `text` and returns its exit status. */
 static int run_command(aphi_process_options options, char *text, size_t size)
 {
     aphi_buffer out = {0};
@@ -53,7 +53,7 @@ static void exec_failures_are_reported(void **state)
     assert_false(aphi_process_start(&p, &(aphi_process_options){.command = "true", .directory = "/no/such"}));
     assert_int_equal(errno, ENOENT);
     assert_int_equal(p.pid, 0);
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* none is left */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
     assert_int_equal(errno, ECHILD);
 }
 
@@ -164,7 +164,7 @@ static void signals_are_reset_for_a_group(void **state)
     sigaction(SIGPIPE, &before[1], NULL);
     assert_non_null(strstr(group, "SigBlk:0000000000000000SigIgn:0000000000000000SigCgt:"));
     assert_non_null(strstr(other, "SigBlk:0000000000000200SigIgn:0000000000001000SigCgt:"));
-    assert_true(sigismember(&now, SIGUSR1)); /* ours is as before */
+    assert_true(sigismember(&now, SIGUSR1)); /* this process's mask is unchanged */
     assert_false(sigismember(&now, SIGUSR2));
 }
 
@@ -173,7 +173,7 @@ static void a_whole_group_is_killed_after_the_grace(void **state)
     (void)state;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     aphi_process p = {0};
-    /* Both ignore SIGTERM; the leader ends, its child does not. */
+    /* Both processes ignore SIGTERM; the leader exits, but its child does not. */
     assert_true(aphi_process_start(&p, &(aphi_process_options){
         .command = "trap '' TERM; sleep 1000 & sleep 0.02", .own_group = true}));
     pid_t group = p.pid;
@@ -185,7 +185,7 @@ static void a_whole_group_is_killed_after_the_grace(void **state)
     assert_int_equal(p.pid, 0);
     assert_int_equal(kill(-group, 0), -1);
     assert_int_equal(errno, ESRCH);
-    assert_true(aphi_process_stop(&p, 20 * MS)); /* nothing is left */
+    assert_true(aphi_process_stop(&p, 20 * MS)); /* no process is left */
     prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 

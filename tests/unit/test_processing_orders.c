@@ -41,7 +41,7 @@ static void is_script(const aphi_script *s, const char *lines)
     free(text);
 }
 
-/* 5 overtakes 1 and 3, is closed, and the hole of 9 follows the message that it refers to. */
+/* Request 5 overtakes 1 and 3, and its connection is closed; the hole in 9 follows the message that it refers to. */
 static void test_by_answers(void **state)
 {
     (void)state;
@@ -62,8 +62,8 @@ static void test_by_answers(void **state)
     aphi_script_free(&s);
 }
 
-/* A request that was answered before another was sent stays before it; the order on a connection is kept; overlapping
- * requests occur in both orders. */
+/* A request whose response arrived before another request was sent stays before it. The order on a connection is kept.
+ * Overlapping requests occur in both orders. */
 static void test_at_random(void **state)
 {
     (void)state;

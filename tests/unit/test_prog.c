@@ -17,7 +17,7 @@ typedef struct exchange {
     aph_value query, choice, answer;
     aph_event chosen;
     size_t choices;
-    const char *branch; /* the name of the last one */
+    const char *branch; /* the name of the last branch */
 } exchange;
 
 static bool act(void *context, const aph_event *event, aph_value *answer)
@@ -60,7 +60,7 @@ static void ask(const aph_model *model, aph_value *state, int64_t query, int64_t
     assert_int_equal(aph_int_of(run(model, state, query, aph_int(choice)).answer), answer);
 }
 
-/* The value of an expression if !1 is 7. */
+/* Checks the value of an expression when !1 is 7. */
 static void means(const char *expression, int64_t value)
 {
     char text[200];
@@ -72,7 +72,7 @@ static void means(const char *expression, int64_t value)
     aph_prog_free(model);
 }
 
-/* The step is impossible with this query and choice 0. */
+/* Checks that the step is impossible with this query and choice 0. */
 static void cannot(const char *text, int64_t query)
 {
     aph_model *model = parse(text);
@@ -147,7 +147,7 @@ static void test_compare_and_set(void **unused)
     ask(model, &state, 5, 0, 0);
     ask(model, &state, 6, 0, 1);
     assert_ptr_equal(state, aph_record("2", aph_int(6)));
-    assert_int_equal(run(model, &state, 1, APH_NIL).choices, 0); /* it does not read the choice */
+    assert_int_equal(run(model, &state, 1, APH_NIL).choices, 0); /* the path does not read the choice */
     aph_prog_free(model);
 }
 
@@ -180,7 +180,7 @@ static void test_choices(void **unused)
     assert_int_equal(aph_int_of(x.answer), 6);
     assert_int_equal(x.choices, 1); /* one per step */
     assert_true(x.chosen.bounded && x.chosen.low == -1 && x.chosen.high == 6);
-    assert_ptr_equal(state, aph_object()); /* !0 was written: 0, not a choice */
+    assert_ptr_equal(state, aph_object()); /* !0 was written as 0, not as a choice */
     aph_prog_free(model);
 }
 

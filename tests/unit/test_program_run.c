@@ -117,14 +117,14 @@ static void test_alone_wrong(void **state)
     assert_int_equal(o.forced_count, 4);
     run_program(p, &o, &r);
     assert_int_equal(r.end, APHI_RECORDING_ENDED);
-    assert_int_equal(r.events[2].open_count, 2); /* where the model has one */
+    assert_int_equal(r.events[2].open_count, 2); /* the model has one */
 
-    o.forced_count = 1; /* then it sends, synchronously */
+    o.forced_count = 1; /* then the thread sends synchronously */
     run_program(p, &o, &r);
     assert_int_equal(r.end, APHI_RECORDING_DIVERGED);
     assert_non_null(strstr(r.detail, "extra event: thread L2, event 2"));
 
-    o.forced_count = 2; /* then it waits, which is not an event */
+    o.forced_count = 2; /* then the thread waits, which is not an event */
     run_program(p, &o, &r);
     assert_int_equal(r.end, APHI_RECORDING_DEADLOCK);
     assert_int_equal(r.thread_ends[o.local_thread].status, APHI_THREAD_RECEIVING);
@@ -155,7 +155,7 @@ static void test_exclusions(void **state)
     assert_int_equal(r.events[1].available_count, 2);
 
     o.excluded = excluded;
-    o.excluded_count = 1; /* the first receive only: the second may take it */
+    o.excluded_count = 1; /* excluded for the first receive only; the second may take the message */
     run_program(p, &o, &r);
     assert_int_equal(r.end, APHI_RECORDING_ENDED);
     assert_int_equal(r.events[1].peer.thread, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_proxy_wire.c - messages through a proxy: kept, dropped and other fields; printing; responses of the proxy
- * model's origin server. */
+ * test_proxy_wire.c - messages through a proxy: kept, dropped and other fields; printing; responses of the origin
+ * server in the proxy model. */
 #include "models/http/proxy.h"
 
 #include "codec/codec_internal.h"

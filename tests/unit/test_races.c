@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_races.c - race sets of small handmade recordings; recordings written as JSON and read again. */
+ * test_races.c - race sets of small handwritten recordings; recordings survive writing as JSON and reading. */
 #include "execute/recording.h"
 
 #include <setjmp.h>
@@ -48,7 +48,7 @@ static aphi_event_id add_send(uint16_t thread, uint16_t port, const char *label)
     return add_event(APHI_ALTS_SEND, thread, port, label)->id;
 }
 
-/* Adds the receive of a send, open to its port and to another one, if different. */
+/* Adds the receive of a send. Its open list has the port of the send and, if different, the other port. */
 static aphi_event_id add_receive(aphi_event_id from, uint16_t port, uint16_t other, const char *label)
 {
     uint16_t owner = layout.ports[port].owner;
@@ -76,7 +76,7 @@ static void add_sync_pair(uint16_t thread, uint16_t port, uint16_t other, const 
     recording.events[recording.event_count - 1].sync = true;
 }
 
-/* The race set of event n of R, as text. */
+/* Returns the race set of event n of R as text. */
 static const char *race_set_text(uint32_t n)
 {
     static char text[200];
@@ -118,7 +118,7 @@ static void test_unordered(void **state)
     assert_string_equal(race_set_text(1), "A2 B1 ");
 }
 
-/* With capacity 1, the second send waits for the first receive: no race on any medium. */
+/* With capacity 1, the second send waits for the first receive, so there is no race on any medium. */
 static void test_capacity(void **state)
 {
     (void)state;
@@ -129,7 +129,8 @@ static void test_capacity(void **state)
     assert_string_equal(race_set_text(1), "");
 }
 
-/* B sends after a message of A: in one queue, A's earlier send comes first; with a queue per sender it need not. */
+/* B sends after it received a message from A. In a shared queue, A's earlier send comes first; with a queue per sender,
+ * it may not. */
 static void test_causes(void **state)
 {
     (void)state;
@@ -167,7 +168,8 @@ static void test_open(void **state)
     }
 }
 
-/* A synchronous pair is one event: only earlier events of the sender count. A waiting send races, too. */
+/* A synchronous send and its receive are one event, so only earlier events of the sender count. A waiting send also
+ * races. */
 static void test_sync(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_replay.c - explanations of the oracle hold; changed ones do not. */
+ * test_replay.c - the replay confirms the oracle's explanations and rejects changed ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static bool holds(const aph_model *model, const char *text, aph_value explanatio
     return ok;
 }
 
-/* The explanation of the oracle, which must hold. */
+/* Returns the oracle's explanation, which must hold. */
 static aph_value explained(const aph_model *model, const char *text)
 {
     small_history h = small_read(text);
@@ -89,7 +89,7 @@ static void test_true_explanations_hold(void **unused)
 
 static const char *const three = "1>w1 1<ok 2>w2 2<ok 3>r 3<2";
 
-static void test_orders_that_are_changed(void **unused)
+static void test_changed_orders(void **unused)
 {
     (void)unused;
     const aph_model *r = &aph_model_register;
@@ -112,7 +112,7 @@ static void test_orders_that_are_changed(void **unused)
     rejected(r, three, aph_array(0, NULL), "");
 }
 
-/* The values are right, the times are not: a request is taken after it was sent and before its response. */
+/* The values are correct, but the times are not: a request must be taken after it is sent and before its response. */
 static void test_real_time_is_kept(void **unused)
 {
     (void)unused;
@@ -149,7 +149,7 @@ static void test_lost_requests(void **unused)
     rejected(r, text, with_order(e, ORDER(0, 2, 0)), "twice");
 }
 
-static void test_another_beginning(void **unused)
+static void test_other_initial_states(void **unused)
 {
     (void)unused;
     const aph_model *r = &aph_model_register;
@@ -177,7 +177,7 @@ static void unknown_step(aph *m, aph_value *state)
     aph_send(m, q.from, get ? aph_at(items, (size_t)aph_int_of(get)) : aph_add(aph_at(items, 0), aph_at(items, 1)));
 }
 
-static void test_a_beginning_with_unknowns(void **unused)
+static void test_unknown_initial_state(void **unused)
 {
     (void)unused;
     const aph_model m = {.version = APH_MODEL_VERSION, .name = "unknown", .step = unknown_step,
@@ -197,7 +197,7 @@ static const char *const tagged =
     "2<{\"code\":200,\"value\":1,\"tag\":{\"opaque\":\"x\",\"weak\":false}} "
     "2>{\"f\":\"put\",\"key\":\"k\",\"value\":2,\"if_match\":{\"opaque\":\"x\",\"weak\":false}} 2<{\"code\":204}";
 
-static void test_choices_that_are_changed(void **unused)
+static void test_changed_choices(void **unused)
 {
     (void)unused;
     const aph_model *m = &aph_model_etag_kv;
@@ -215,7 +215,7 @@ static void test_choices_that_are_changed(void **unused)
     rejected(m, tagged, aph_remove(e, aph_str("choices")), "fewer choices");
 }
 
-/* The history must have the requests of the explanation. */
+/* The history must contain the requests of the explanation. */
 static void test_another_history(void **unused)
 {
     (void)unused;
@@ -230,13 +230,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_true_explanations_hold, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_orders_that_are_changed, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_changed_orders, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_real_time_is_kept, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_a_connection_keeps_its_order, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_lost_requests, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_another_beginning, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_a_beginning_with_unknowns, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_choices_that_are_changed, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_other_initial_states, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_unknown_initial_state, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_changed_choices, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_another_history, fresh_heap, fresh_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

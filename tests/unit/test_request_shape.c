@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_request_shape.c - shapes: each form draws its values, unused alternatives first; errors have a place. */
+ * test_request_shape.c - shapes: each form draws its values, unused alternatives first; errors have positions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -118,7 +118,7 @@ static int by_content(const void *a, const void *b)
     return aph_compare(*(const aph_value *)a, *(const aph_value *)b);
 }
 
-/* All strings, once each; successive ones differ in every letter. */
+/* Draws all strings once each; successive strings differ in every letter. */
 static void test_fresh(void **unused)
 {
     (void)unused;
@@ -130,7 +130,7 @@ static void test_fresh(void **unused)
     size_t alike = 0;
     for (int i = 0; i < ALL; i++) {
         aph_value v = drawn(&b);
-        assert_ptr_equal(aph_at(v, 0), aph_int(i + 1)); /* whichever form drew the previous one */
+        assert_ptr_equal(aph_at(v, 0), aph_int(i + 1)); /* for any form that drew the previous value */
         assert_int_equal(aph_count(aph_at(v, 2)), 4);
         strings[i] = aph_at(v, 1);
         size_t n;

@@ -63,7 +63,7 @@ static void test_colours(void **state)
            "2 files: \33[32m1 pass\33[0m, \33[1;31m1 fail\33[0m; 190 operations, 1,502 configurations, 3.10 ms\n");
 }
 
-/* Of many files only those that did not pass are listed, unless `all`. */
+/* If there are many files, only those that did not pass are listed, unless `all` is set. */
 static void test_many(void **state)
 {
     (void)state;

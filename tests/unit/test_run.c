@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_run.c - runs against a server that its requests control: each verdict, and its trace. */
+ * test_run.c - runs against a server whose behaviour the requests select: each verdict and its trace. */
 #include "tester/run.h"
 
 #include <setjmp.h>
@@ -90,7 +90,7 @@ static int serve_request(int fd, char *line)
     return stays ? fd : -1;
 }
 
-/* Reads from a connection. Returns false at its end. A request that was split by a read is joined. */
+/* Reads from a connection and joins requests that were split between reads. Returns false at the end. */
 static bool serve_peer(int fd, char *inbox, size_t size)
 {
     size_t have = strlen(inbox);
@@ -141,7 +141,7 @@ typedef struct world {
     int trace;
     aphi_run *run;
     int64_t took;
-    int64_t patience_ns; /* 0: 200 ms */
+    int64_t patience_ns; /* 0 means 200 ms */
     int64_t (*idle_ns)(void);
 } world;
 
@@ -190,7 +190,7 @@ static int close_world(void **state)
     return 0;
 }
 
-/* Actions, one per line, without the header, and with ' for ". */
+/* Reads actions, one per line, without the header; ' stands for ". */
 static void read_script(world *w, const char *actions)
 {
     char text[4000], error[300];
@@ -271,7 +271,7 @@ static void test_pass(void **state)
     expect_whole_trace(w, 11);
 }
 
-static void test_wrong_answer(void **state)
+static void test_wrong_response(void **state)
 {
     world *w = *state;
     expect_run(w, &echo, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':'wrong'}\n",
@@ -282,7 +282,7 @@ static void test_wrong_answer(void **state)
     expect_whole_trace(w, 1 + n);
 }
 
-static void test_unasked_answer(void **state)
+static void test_response_without_request(void **state)
 {
     world *w = *state;
     expect_run(w, &echo, "{'label':1,'conn':3,'send':'twice'}\n"
@@ -310,7 +310,7 @@ static void test_late_under_load(void **state)
     expect_run(w, &echo, "{'label':1,'conn':0,'send':'late'}\n", APHI_RUN_PASS, "explains");
 }
 
-/* Parts of a message end the silence. */
+/* Incomplete messages end the silence, too. */
 static void test_slow_is_not_silent(void **state)
 {
     world *w = *state;
@@ -375,8 +375,8 @@ static void test_closes_settled(void **state)
     assert_int_equal(count_events(w, APHI_RUN_EVENT_DROPPED), 1);
 }
 
-/* Opens connections that the subject resets, with several requests on each. */
-static void break_off(world *w, int connections, int requests, aphi_run_verdict outcome, const char *why)
+/* The subject resets connections with several requests on each. */
+static void run_with_resets(world *w, int connections, int requests, aphi_run_verdict outcome, const char *why)
 {
     char *script;
     size_t n;
@@ -390,19 +390,19 @@ static void break_off(world *w, int connections, int requests, aphi_run_verdict 
     free(script);
 }
 
-static void test_broken_off(void **state)
+static void test_few_resets(void **state)
 {
-    break_off(*state, 8, 2, APHI_RUN_PASS, "explains");
+    run_with_resets(*state, 8, 2, APHI_RUN_PASS, "explains");
 }
 
-static void test_broken_off_often(void **state)
+static void test_many_resets(void **state)
 {
-    break_off(*state, 9, 2, APHI_RUN_DEAD, "reset");
+    run_with_resets(*state, 9, 2, APHI_RUN_DEAD, "reset");
 }
 
-static void test_broken_off_alone(void **state)
+static void test_reset_of_a_single_connection(void **state)
 {
-    break_off(*state, 1, 1, APHI_RUN_DEAD, "reset");
+    run_with_resets(*state, 1, 1, APHI_RUN_DEAD, "reset");
 }
 
 static void test_must_not_close(void **state)
@@ -427,7 +427,7 @@ static void test_close_and_reopen(void **state)
     expect_whole_trace(w, 6);
 }
 
-/* A model that does not pair responses with requests: silence ends the run, too. */
+/* Silence also ends a run if the model does not pair responses with requests. */
 static void test_loose(void **state)
 {
     world *w = *state;
@@ -435,7 +435,7 @@ static void test_loose(void **state)
        APHI_RUN_STARVED, "the subject is silent, but every explanation has a pending response");
 }
 
-/* The oracle's time limit starts with each judgement: a patience above it does not make the verdict unknown. */
+/* The oracle's time limit applies to each check, so a longer patience does not make the verdict unknown. */
 static void test_loose_and_patient(void **state)
 {
     world *w = *state;
@@ -443,7 +443,7 @@ static void test_loose_and_patient(void **state)
     test_loose(state);
 }
 
-/* A subject that stops reading, where outstanding requests are unknown. */
+/* A subject stops reading, and the model does not determine which requests are outstanding. */
 static void test_does_not_read(void **state)
 {
     world *w = *state;
@@ -462,7 +462,7 @@ static void test_does_not_read(void **state)
     assert_non_null(strstr(w->run->why, "does not read"));
 }
 
-/* A full disk: an error, and a trace that ends with a complete line. */
+/* A full disk causes an error; the trace ends with a complete line. */
 static void test_full_disk(void **state)
 {
     world *w = *state;
@@ -485,7 +485,7 @@ static void test_full_disk(void **state)
     assert_true(n > 0 && n < 150 && text[n - 1] == '\n');
 }
 
-/* A failure that needs a request outside the model does not count. */
+/* A failure does not count if it needs a request that the model does not know. */
 static void test_unknown_request(void **state)
 {
     world *w = *state;
@@ -504,7 +504,7 @@ static void test_stopped(void **state)
     assert_int_equal(w->run->outcome, APHI_RUN_STOPPED);
 }
 
-/* Generated actions, up to about the limit of messages. */
+/* A run with generated actions ends near the limit of messages. */
 static void test_generated(void **state)
 {
     world *w = *state;
@@ -522,11 +522,11 @@ static void test_generated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_pass),           TEST(test_wrong_answer),    TEST(test_unasked_answer), TEST(test_starved),
-        TEST(test_late_under_load),
+        TEST(test_pass),           TEST(test_wrong_response),    TEST(test_response_without_request),
+        TEST(test_starved),        TEST(test_late_under_load),
         TEST(test_slow_is_not_silent), TEST(test_dead),        TEST(test_reset),          TEST(test_refused),
         TEST(test_wrong_then_dead), TEST(test_malformed),      TEST(test_cut_off),        TEST(test_closes_settled),
-        TEST(test_broken_off),      TEST(test_broken_off_often), TEST(test_broken_off_alone),
+        TEST(test_few_resets),      TEST(test_many_resets), TEST(test_reset_of_a_single_connection),
         TEST(test_must_not_close), TEST(test_close_and_reopen), TEST(test_loose), TEST(test_loose_and_patient),
              TEST(test_does_not_read),
         TEST(test_full_disk),      TEST(test_stopped),         TEST(test_unknown_request),         TEST(test_generated),

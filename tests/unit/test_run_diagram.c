@@ -173,7 +173,7 @@ static void test_report(void **state)
     aphi_buffer_free(&out);
 }
 
-/* Everything that is not a message: closed, dropped, lost, malformed; a pause; a connection that is used again. */
+/* Other events than messages: closed, dropped, lost, malformed; a pause; a reused connection. */
 static void test_other_events(void **state)
 {
     (void)state;
@@ -241,7 +241,7 @@ static void long_run(aphi_run_event *m, size_t n, int64_t connections, aphi_run_
                              (int64_t)(i / 2) % connections, sent ? request : request + 1,
                              json(sent ? "{\"f\":\"get\",\"key\":\"k\"}" : answer)};
     }
-    m[n - 3].label = 100; /* whose request was long ago */
+    m[n - 3].label = 100; /* its request was sent long before */
     *t = (aphi_run_diagram){.title = "", .verdict = "fail", .events = m, .count = n, .earlier = 1000000,
                          .failing = n - 3, .allowed = json("[]")};
 }

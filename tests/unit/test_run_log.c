@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_run_log.c - the latest events of a long run are stored in order and with their numbers; all actions are stored.
- * */
+ * test_run_log.c - the latest events of a long run are stored in order and with their numbers; all actions are
+ * stored. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  *
  * test_run_page.c - the page of a run: its size, its content security policy, and the escaping of data.
  *
- *   test_run_page FOLDER    writes sample pages for tests/cli/run_page.sh, which opens them in a browser */
+ *   test_run_page FOLDER    write sample pages for tests/cli/run_page.sh, which opens them in a browser */
 #include "base/memory.h"
 #include "report/run_page.h"
 #include "report/message_text.h"
@@ -90,7 +90,7 @@ static void hostile(aphi_run_diagram *t)
     };
 }
 
-/* A long run over 100 connections; various: all messages differ. */
+/* A long run over 100 connections. If `various`, all messages differ. */
 static void long_run(aphi_run_diagram *t, size_t n, bool various)
 {
     aphi_run_event *m = aphi_alloc(n * sizeof *m);
@@ -203,7 +203,7 @@ static void test_hostile(void **state)
     free(page);
 }
 
-/* The page is below the limit for any run; small messages are all in it. */
+/* The page is below the size limit for any run, and contains all small messages. */
 static void test_sizes(void **state)
 {
     (void)state;
@@ -224,7 +224,7 @@ static void test_sizes(void **state)
     }
 }
 
-/* The largest values of everything together are below the limit. */
+/* A page with the largest value of every parameter is below the size limit. */
 static void test_worst(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_script.c - scripts on disk: they read back as written; errors have line numbers. */
+ * test_script.c - scripts on disk read back as written; errors have line numbers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -157,7 +157,7 @@ static void test_files(void **unused)
     assert_false(aphi_script_read(folder, &again, error, sizeof error));
     aphi_script_free(&s);
     unlink(path);
-    /* a folder at the path remains, and no temporary file is left */
+    /* A folder at the path is kept, and no temporary file is left. */
     assert_int_equal(mkdir(path, 0777), 0);
     assert_false(aphi_script_write(path, &s, error, sizeof error));
     assert_int_equal(files_in(folder), 1);

@@ -40,13 +40,13 @@ static void is_script(const aphi_script *s, const char *lines)
 typedef struct failure {
     bool (*fails)(const aphi_script *s, size_t *taken);
     uint64_t runs, stop_at;
-    unsigned in_100; /* probability of failure; 0: 1 */
+    unsigned in_100; /* probability of failure in percent; 0 means 100 */
     int64_t run_ns;
     aphi_choice chance;
     bool says_taken;
     unsigned steps;
     size_t half;            /* number of actions */
-    uint64_t runs_to_half;  /* time until there were at most that many; 0: never */
+    uint64_t runs_to_half;  /* number of runs until at most `half` actions were left; 0: never */
     aph_value values; /* frequent values of fields */
 } failure;
 
@@ -60,7 +60,7 @@ static int run_candidate(void *context, const aphi_script *s)
         return -1;
     size_t taken = 1;
     bool fails = f->fails(s, &taken) && (!f->in_100 || aphi_choice_below(&f->chance, 100) < f->in_100);
-    aph_collect(); /* the needed actions must be there */
+    aph_collect(); /* the needed actions must survive */
     return fails ? (int)(f->says_taken ? taken : 1) : 0;
 }
 
@@ -136,7 +136,7 @@ static void test_removes_requests(void **unused)
                "{\"label\":3,\"conn\":0,\"send\":{\"f\":\"a\"}}\n{\"label\":9,\"conn\":0,\"send\":{\"f\":\"b\"}}\n");
 }
 
-/* 2,000 requests, two of them needed; fewer runs if a run reports where it failed. */
+/* Two of 2,000 requests are needed; fewer runs suffice if a run reports where it failed. */
 static uint64_t runs_for_many(bool says_taken)
 {
     failure f = {.fails = a_then_b, .says_taken = says_taken};
@@ -209,7 +209,7 @@ static void test_connections_and_writes(void **unused)
         "\n");
 }
 
-/* The second must not be sent before the response to the first. */
+/* The second request must not be sent before the response to the first. */
 static bool waits(const aphi_script *s, size_t *taken)
 {
     *taken = 0;
@@ -230,7 +230,7 @@ static void test_waits(void **unused)
     (void)unused;
     const char *expected = "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"a\"}}\n"
                            "{\"label\":7,\"conn\":0,\"send\":{\"f\":\"b\"},\"wait\":{\"answer\":2}}\n";
-    shrinks_to(waits, /* a removed action passes its wait on */
+    shrinks_to(waits, /* the wait of a removed action moves to the next action */
                "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"a\"}}\n"
                "{\"label\":3,\"conn\":1,\"send\":{\"f\":\"c\"}}\n"
                "{\"label\":5,\"conn\":1,\"send\":{\"f\":\"d\"},\"wait\":{\"answer\":4}}\n"
@@ -281,7 +281,7 @@ static void test_simplifies_values(void **unused)
         "{\"label\":3,\"conn\":0,\"send\":{\"f\":\"get\",\"key\":\"aa\"}}\n");
 }
 
-/* The get has some field "tag"; with a hole in it there must be a put before. */
+/* The get has a field "tag"; if the tag has a hole, a put must precede it. */
 static bool has_tag(const aphi_script *s, size_t *taken)
 {
     *taken = 0;
@@ -304,10 +304,10 @@ static void test_holes(void **unused)
     const char *lines =
         "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"put\"}}\n{\"label\":3,\"conn\":0,\"send\":{\"f\":\"post\"}}\n"
         "{\"label\":5,\"conn\":0,\"send\":{\"f\":\"get\",\"tag\":{\"$\":[4,[\"tag\"],\"id\"]}}}\n";
-    shrinks_to(has_tag, lines, /* a constant, if it is enough */
+    shrinks_to(has_tag, lines, /* a constant, if that suffices */
                "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"put\"}}\n"
                "{\"label\":5,\"conn\":0,\"send\":{\"f\":\"get\",\"tag\":\"\"}}\n");
-    shrinks_to(has_hole, lines, /* the message that it referred to was removed */
+    shrinks_to(has_hole, lines, /* the hole referred to a removed message */
                "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"put\"}}\n"
                "{\"label\":5,\"conn\":0,\"send\":{\"f\":\"get\",\"tag\":{\"$\":[2,[\"tag\"],\"id\"]}}}\n");
 }
@@ -318,7 +318,7 @@ static const char *const three =
     "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"a\"}}\n{\"label\":3,\"conn\":0,\"send\":{\"f\":\"c\"}}\n"
     "{\"label\":5,\"conn\":0,\"send\":{\"f\":\"b\"}}\n";
 
-static void test_sometimes(void **unused)
+static void test_flaky_failure(void **unused)
 {
     (void)unused;
     unsigned right = 0;
@@ -359,7 +359,7 @@ static bool never(const aphi_script *s, size_t *taken)
     return false;
 }
 
-static void test_never_again(void **unused)
+static void test_not_reproducible(void **unused)
 {
     (void)unused;
     failure f = {.fails = never};
@@ -375,7 +375,7 @@ static void test_never_again(void **unused)
     aphi_script_free(&got.script);
 }
 
-static void test_told_to_stop(void **unused)
+static void test_stop(void **unused)
 {
     (void)unused;
     for (uint64_t at = 1; at < 12; at++) {
@@ -386,7 +386,7 @@ static void test_told_to_stop(void **unused)
         assert_int_equal(got.failed, at > 1);
         assert_int_equal(got.reproduced, got.confirmed); /* a stopped run does not count as passing */
         size_t taken;
-        assert_true(a_then_b(&got.script, &taken)); /* the best so far */
+        assert_true(a_then_b(&got.script, &taken)); /* the best script so far */
         aphi_script_free(&got.script);
     }
 }
@@ -405,7 +405,7 @@ static void test_budget(void **unused)
     assert_false(got.minimal);
     assert_true(got.ns < 2000000000);
     assert_true(got.runs <= 26);
-    assert_true(got.reproduced > 0); /* there is time left for that */
+    assert_true(got.reproduced > 0); /* there is time left to reproduce */
     assert_int_equal(got.confirmed, got.reproduced);
     aphi_script_free(&got.script);
     aphi_script_free(&s);
@@ -413,7 +413,7 @@ static void test_budget(void **unused)
 
 /* ---- substitution ------------------------------------------------------------------------------------------------ */
 
-/* A read of an old or written resource fails, and so does an erase with a body. */
+/* A read of an old or a written resource fails; an erase with a body also fails. */
 static bool read_or_odd(const aphi_script *s, size_t *taken)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -466,7 +466,7 @@ static bool has_value(const aphi_script *s, size_t i, const char *what)
     return aph_str_is(aph_field(s->actions[i].send, "f"), what);
 }
 
-/* The tag of the second write is weak, like one that was weakened; that of an old resource always is. */
+/* The tag of the second write is weak, like a weakened tag; the tag of an old resource is always weak. */
 static bool weak_tag_of(const aphi_script *s, size_t *taken, const char *known)
 {
     size_t writes = 0;
@@ -505,7 +505,7 @@ static void test_exchanges_functions(void **unused)
 #undef WRITE
 }
 
-/* A read of a resource that is newer than possible, or that never has that tag. */
+/* A read with a date later than any resource, or with a tag that no resource has. */
 static bool condition(const aphi_script *s, size_t *taken)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -518,7 +518,7 @@ static bool condition(const aphi_script *s, size_t *taken)
     return false;
 }
 
-/* One condition replaces another, but not a field that all requests have. */
+/* A condition may be replaced by another, but a field that all requests have is kept. */
 static void test_exchanges_fields(void **unused)
 {
     (void)unused;
@@ -541,7 +541,7 @@ static bool looks(const aphi_script *s, size_t *taken)
 }
 
 /* Values become simpler, and never more complex. */
-static void test_exchanges_for_what_is_simpler(void **unused)
+static void test_exchanges_for_simpler_values(void **unused)
 {
     (void)unused;
     static const char values[] = "{\"f\":[[\"ask\",{\"f\":true}],[\"look\",{\"f\":true}],[\"get\",{\"f\":true}]]}";
@@ -582,15 +582,15 @@ int main(void)
         cmocka_unit_test(test_no_waits),
         cmocka_unit_test(test_simplifies_values),
         cmocka_unit_test(test_holes),
-        cmocka_unit_test(test_sometimes),
+        cmocka_unit_test(test_flaky_failure),
         cmocka_unit_test(test_slow_runs),
-        cmocka_unit_test(test_never_again),
-        cmocka_unit_test(test_told_to_stop),
+        cmocka_unit_test(test_not_reproducible),
+        cmocka_unit_test(test_stop),
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_exchanges),
         cmocka_unit_test(test_exchanges_functions),
         cmocka_unit_test(test_exchanges_fields),
-        cmocka_unit_test(test_exchanges_for_what_is_simpler),
+        cmocka_unit_test(test_exchanges_for_simpler_values),
         cmocka_unit_test(test_relevance),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_simplify.c - simpler forms: their list, and termination. */
+ * test_simplify.c - simpler forms of a value: the list of forms, and termination. */
 #include "script/simplify.h"
 
 #include <setjmp.h>
@@ -21,7 +21,7 @@ static aph_value read_json(const char *text)
     return v;
 }
 
-/* All forms, as one JSON array. */
+/* Compares all forms with a JSON array. */
 static void has_forms(const char *text, const char *forms)
 {
     aph_value v = read_json(text), all = aph_array(0, NULL), form;
@@ -80,7 +80,7 @@ static void test_chains_end(void **unused)
                 assert_ptr_not_equal(form, v);
             if (count == 0)
                 break;
-            /* usually the smallest step, for the longest chains */
+            /* Usually takes the smallest step, for long chains. */
             assert_true(aphi_simpler(v, aphi_choice_chance(&c, 1, 4) ? aphi_choice_below(&c, count) : count - 1, &v));
         }
         assert_true(steps < 5000);

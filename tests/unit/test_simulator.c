@@ -46,7 +46,7 @@ static void expect(aphi_simulator *a, int64_t from, const char *json, const char
 {
     assert_int_equal(take(a, from, json), APHI_SIMULATED_TAKEN);
     assert_string_equal(sent(a), expected);
-    aph_collect(); /* what it still needs, it holds */
+    aph_collect(); /* the simulator keeps the values that it needs alive */
 }
 
 static void open_and_begin(aphi_simulator *a, const aph_model *model, uint64_t seed)
@@ -73,7 +73,8 @@ static void test_built_in(void **unused)
     aphi_simulator_close(&a);
 }
 
-/* Greets nobody, takes two requests a step, answers each to the other, and tells both how many there were. */
+/* Takes two requests in each step, sends each to the other's client, and sends the total number to the second
+ * client. */
 static void pair_step(aph *m, aph_value *state)
 {
     aph_request a = aph_recv(m);
@@ -100,7 +101,7 @@ static void test_two_receives(void **unused)
     aphi_simulator_close(&a);
 }
 
-/* Odd requests get no answer, 2 is answered later; nothing is chosen but that it does not matter. */
+/* Stores requests without a response, and sends every three of them to connection 9. */
 static void quiet_step(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
@@ -131,7 +132,7 @@ static void test_no_answer(void **unused)
     aphi_simulator_close(&a);
 }
 
-/* A bounded counter that cannot go below zero, whose even luck is not to be. */
+/* A counter that cannot go below zero; branches with an even chosen number are excluded. */
 static void never_step(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
@@ -163,17 +164,17 @@ static void test_forbidden(void **unused)
         seen |= 1u << (a.bytes.data[0] - '0');
     }
     assert_int_equal(seen, 1u << 1 | 1u << 3 | 1u << 5);
-    /* What cannot be taken now can be later. */
+    /* A request that cannot be taken now may be taken later. */
     assert_int_equal(take(&a, 1, "-2"), APHI_SIMULATED_NOT_NOW);
     assert_int_equal(a.sent_count, 0);
     assert_int_equal(take(&a, 2, "3"), APHI_SIMULATED_TAKEN);
     assert_int_equal(take(&a, 1, "-2"), APHI_SIMULATED_TAKEN);
-    /* Beyond 64 bits is a branch that cannot be taken, too. */
+    /* A branch whose sum exceeds 64 bits cannot be taken either. */
     assert_int_equal(take(&a, 1, "9223372036854775807"), APHI_SIMULATED_NOT_NOW);
     aphi_simulator_close(&a);
 }
 
-/* Answers the unknowns of its initial state, and then what it chooses. */
+/* Responds with the unknowns of the initial state, then with the choices of the previous step. */
 static void open_step(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
@@ -206,7 +207,7 @@ static void test_choices(void **unused)
     for (int i = 0; i < 400; i++) {
         expect(&a, 1, "0", sent(&a));
         assert_int_equal(take(&twin, 1, "0"), APHI_SIMULATED_TAKEN);
-        assert_ptr_equal(a.state, twin.state); /* the seed is all */
+        assert_ptr_equal(a.state, twin.state); /* the seed determines all choices */
         within |= 1u << (aph_int_of(aph_at(a.state, 3)) + 1);
         either |= 1u << aph_int_of(aph_at(a.state, 4));
         bools |= aph_truth(aph_at(a.state, 2)) ? 2 : 1;
@@ -216,7 +217,7 @@ static void test_choices(void **unused)
     assert_int_equal(within, 7);
     assert_int_equal(either, 3);
     assert_int_equal(bools, 3);
-    assert_in_range(repeated, 1, 100); /* varied, and sometimes the same */
+    assert_in_range(repeated, 1, 100); /* values vary, but sometimes repeat */
     aphi_simulator_close(&twin);
     aphi_simulator_close(&a);
 }
@@ -254,7 +255,7 @@ static void unsendable_step(aph *m, aph_value *state)
     aph_send(m, q.from, aph_str("too long"));
 }
 
-/* The opaque string may be one that a line cannot hold: then another is drawn. */
+/* If the codec cannot encode the chosen string, another string is chosen. */
 static void line_step(aph *m, aph_value *state)
 {
     (void)state;
@@ -299,7 +300,7 @@ static void test_faults(void **unused)
     aphi_simulator_close(&a);
 }
 
-/* ---- the agenda -------------------------------------------------------------------------------------------------- */
+/* ---- timers ------------------------------------------------------------------------------------------------------ */
 
 static void test_timer_heap(void **unused)
 {
@@ -339,25 +340,25 @@ static void test_delay(void **unused)
     assert_int_equal(aphi_delay(&c, 0), 0);
 }
 
-/* A model that could send and waits instead comes round to sending, as nothing comes. */
+/* A model that chose to wait although it could send chooses again if no request arrives, and finally sends. */
 static void test_reconsider(void **unused)
 {
     (void)unused;
     for (uint64_t seed = 0; seed < 20; seed++) {
         aphi_simulator a;
-        size_t said = 0;
+        size_t messages = 0;
         open_and_begin(&a, &aph_model_swap_impl, seed);
         assert_false(aphi_simulator_may_reconsider(&a));
         for (int i = 0; i < 3; i++) {
             assert_int_equal(take(&a, 7, "\"x\""), APHI_SIMULATED_TAKEN);
-            said += a.sent_count;
+            messages += a.sent_count;
         }
         for (int i = 0; i < 1000 && aphi_simulator_may_reconsider(&a); i++) {
             assert_int_equal(aphi_simulator_reconsider(&a), APHI_SIMULATED_TAKEN);
-            said += a.sent_count;
+            messages += a.sent_count;
             aph_collect();
         }
-        assert_int_equal(said, 3);
+        assert_int_equal(messages, 3);
         aphi_simulator_close(&a);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_spill_queue.c - the spill queue loses no branches: alone, and in searches with little memory. */
+ * test_spill_queue.c - the spill queue loses no branches, alone and in searches with little memory. */
 #include "base/memory.h"
 #include "models/programs.h"
 #include "explore/spill_queue.h"

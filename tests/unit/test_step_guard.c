@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_step_guard.c - models in shared objects that loop or crash: the oracle reports it in time, and continues.
+ * test_step_guard.c - models in shared objects that loop or crash: the oracle reports them in time and continues.
  *
- * The models are compiled here: only a model in its own object can be interrupted inside a loop. */
+ * The models are compiled here, because only a model in its own object can be interrupted inside a loop. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -167,7 +167,7 @@ static void test_crashes_are_reported(void **unused)
     crashes("1>\"stack\" 1<ok", "SIG"); /* the handler has its own stack */
 }
 
-static void test_life_goes_on(void **unused)
+static void test_checks_continue_after_a_crash(void **unused)
 {
     (void)unused;
     for (int i = 0; i < 3; i++) {
@@ -178,7 +178,7 @@ static void test_life_goes_on(void **unused)
     }
 }
 
-/* The flag for the search. A model in the object of the test is not interrupted, but the flag is set. */
+/* The deadline sets a flag for the search, even if the model is linked into the program and cannot be interrupted. */
 static void test_the_deadline_is_noticed(void **unused)
 {
     (void)unused;
@@ -201,7 +201,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_loops_are_left_at_the_deadline, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_crashes_are_reported, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_life_goes_on, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_checks_continue_after_a_crash, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_the_deadline_is_noticed, fresh_heap, fresh_heap),
     };
     return cmocka_run_group_tests(tests, compile, clean);

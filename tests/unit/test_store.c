@@ -160,7 +160,7 @@ static void division_rounds_down(void **state)
     EXPECT(APHI_SAT, aph_ne(aph_div(x, number(4)), number(2)), aph_le(number(8), x), aph_le(x, number(12)));
 }
 
-/* n different symbols with m values. */
+/* n distinct symbols with m values. */
 static aphi_sat pigeons(uint32_t n, int64_t m)
 {
     aph_value store = APH_NIL;
@@ -232,7 +232,7 @@ static void queries_are_cached(void **state)
     aph_value store = APH_NIL, out;
     aphi_bindings b = {0};
     aph_value again = aph_lt(z, x);
-    aphi_z3_close(); /* clear the cache of other tests */
+    aphi_z3_close(); /* clears the cache that other tests filled */
     assert_int_equal(aphi_store_assume(store, aph_and(aph_lt(x, y), aph_lt(y, z)), MS, &store, &b), APHI_SAT);
     uint64_t before = aphi_z3_questions();
     assert_int_equal(aphi_store_assume(store, again, MS, &out, &b), APHI_UNSAT);
@@ -266,7 +266,7 @@ static void names_do_not_matter(void **state)
     assert_ptr_equal(one, other);
 }
 
-/* Increasing versions: the old ones must not accumulate. */
+/* Old versions must not accumulate. */
 static void chains_of_dead_symbols_do_not_grow(void **state)
 {
     (void)state;
@@ -332,7 +332,7 @@ static void symbols_of_no_condition_get_a_value(void **state)
 
 /* ---- against brute force ----------------------------------------------------------------------------------------- */
 
-/* The roots are tuples of symbols; the tests compare their possible values. */
+/* Roots are tuples of symbols; the tests compare the possible values of the tuples. */
 typedef struct tuples {
     size_t n;
     aph_value at[ASSIGNMENTS_MOST];
@@ -361,8 +361,8 @@ static void assert_same_tuples(tuples *a, tuples *b)
     assert_memory_equal(a->at, b->at, a->n * sizeof *a->at);
 }
 
-/* Strings that do not occur in terms are interchangeable, up to equality among them. Each tuple represents all tuples
- * that result from renaming them. */
+/* Strings that do not occur in terms are interchangeable. Each tuple represents all tuples that result from renaming
+ * such strings. */
 static aph_value anonymous(aph_value tuple)
 {
     aph_value items[BRUTE_SYMBOLS], met[BRUTE_SYMBOLS];
@@ -383,7 +383,7 @@ static aph_value anonymous(aph_value tuple)
 
 typedef struct trial {
     brute_world world;
-    size_t roots;                      /* number of symbols in the root */
+    size_t roots;                      /* number of symbols in the root tuple */
     bool possible[ASSIGNMENTS_MOST];   /* by brute force */
     aph_value store, root;
     aph_value assumed[3 * BRUTE_SYMBOLS + STEPS];

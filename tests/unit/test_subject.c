@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_subject.c - subjects of every temper: started, looked at, reset and gone without a trace. */
+ * test_subject.c - subjects with various behaviour are started, observed and reset, and leave nothing behind. */
 #include "subject/subject.h"
 
 #include <setjmp.h>
@@ -26,7 +26,7 @@
 #define MS INT64_C(1000000)
 
 static char error[2000];
-static char server[300]; /* this program, being one */
+static char server[300]; /* the path of this program, which serves with --serve */
 static char token[64];   /* on the command line of every subject */
 
 /* ---- the subject that most tests use: this program, called with what it is to do --------------------------------- */
@@ -45,7 +45,7 @@ static int listen_on(int port, int type)
     return fd;
 }
 
-/* Answers each connection with the number of those before it, so that a probe would be noticed. */
+/* Sends on each connection the number of earlier connections, so that a probe would be detected. */
 static int serve(int argc, char **argv)
 {
     const char *how = argc > 4 ? argv[4] : "";
@@ -53,7 +53,7 @@ static int serve(int argc, char **argv)
         signal(SIGTERM, SIG_IGN);
     if (strstr(how, "daemon") && daemon(1, 1) != 0)
         return 9;
-    if (strstr(how, "wiped")) /* as nginx does, for its title */
+    if (strstr(how, "wiped")) /* as nginx does to change its process title */
         for (char **e = environ; *e; e++)
             memset(*e, 0, strlen(*e));
     if (strstr(how, "worker") && fork() == 0)
@@ -100,8 +100,8 @@ static void reset(aphi_subject *s)
         fail_msg("%s", error);
 }
 
-/* Sends a byte; the byte that comes back, or -1. */
-static int ask(const aphi_subject *s, char request)
+/* Sends a byte. Returns the byte of the response, or -1. */
+static int exchange_byte(const aphi_subject *s, char request)
 {
     socklen_t size;
     const struct sockaddr *at = aphi_subject_address(s, &size);
@@ -122,7 +122,8 @@ static aphi_subject_state look_until_not_there(aphi_subject *s, char *message, s
     return state;
 }
 
-/* Processes with the token of this test among their arguments; pid, if given, receives one of them. */
+/* Returns the number of processes with the token of this test in their arguments. *pid, if not NULL, is set to one of
+ * them. */
 static int subjects_alive(pid_t *pid)
 {
     DIR *all = opendir("/proc");
@@ -154,7 +155,7 @@ static int before(void **unused)
     return 0;
 }
 
-/* Nothing may be left, not even a child to be waited for. */
+/* Fails if a process is left, even a zombie. */
 static int after(void **unused)
 {
     (void)unused;
@@ -171,8 +172,8 @@ static void test_starts_and_resets(void **unused)
     aphi_subject *s = open_run(command("chatter"));
     assert_true(aphi_subject_is_ours(s));
     reset(s);
-    assert_int_equal(ask(s, 'a'), 0); /* nobody connected before us */
-    assert_int_equal(ask(s, 'a'), 1);
+    assert_int_equal(exchange_byte(s, 'a'), 0); /* no earlier connection */
+    assert_int_equal(exchange_byte(s, 'a'), 1);
     char text[100];
     aphi_subject_tail(s, text, sizeof text);
     assert_non_null(strstr(text, "listening on "));
@@ -180,7 +181,7 @@ static void test_starts_and_resets(void **unused)
     assert_int_equal(strlen(text), 3);
     assert_int_equal(aphi_subject_look(s, text, sizeof text), APHI_SUBJECT_THERE);
     reset(s);
-    assert_int_equal(ask(s, 'a'), 0);
+    assert_int_equal(exchange_byte(s, 'a'), 0);
     assert_int_equal(subjects_alive(NULL), 1);
     aphi_subject_close(s);
 }
@@ -202,21 +203,21 @@ static void test_resets_are_fast(void **unused)
         int64_t start = aphi_clock_ns();
         reset(s);
         took[i] = aphi_clock_ns() - start;
-        assert_int_equal(ask(s, 'a'), 0);
+        assert_int_equal(exchange_byte(s, 'a'), 0);
     }
     aphi_subject_close(s);
     qsort(took, N, sizeof *took, by_size);
     print_message("a reset: median %.2f ms, longest %.2f ms\n", (double)took[N / 2] / MS, (double)took[N - 1] / MS);
-    assert_true(took[0] < 50 * MS); /* about 3 ms; the fastest, because the machine may be busy */
+    assert_true(took[0] < 50 * MS); /* usually about 3 ms; only the fastest counts, because the machine may be busy */
 }
 
-static void test_deaf_to_sigterm(void **unused)
+static void test_ignores_sigterm(void **unused)
 {
     (void)unused;
     aphi_subject *s = open_run(command("deaf"));
     reset(s);
-    reset(s); /* learns it */
-    int64_t least = INT64_MAX; /* the fastest, because the machine may be busy */
+    reset(s); /* learns that SIGTERM is ignored */
+    int64_t least = INT64_MAX; /* only the fastest counts, because the machine may be busy */
     for (int i = 0; i < 20 && least >= 95 * MS; i++) {
         int64_t start = aphi_clock_ns();
         reset(s);
@@ -227,7 +228,7 @@ static void test_deaf_to_sigterm(void **unused)
     aphi_subject_close(s);
 }
 
-static void test_workers_go_too(void **unused)
+static void test_workers_are_stopped(void **unused)
 {
     (void)unused;
     aphi_subject *s = open_run(command("worker"));
@@ -245,8 +246,8 @@ static void test_behind_a_shell(void **unused)
     snprintf(text, sizeof text, "true && %s; exit $?", command(""));
     aphi_subject *s = open_run(text);
     reset(s);
-    assert_int_equal(ask(s, 'a'), 0);
-    assert_int_equal(ask(s, 'x'), -1);
+    assert_int_equal(exchange_byte(s, 'a'), 0);
+    assert_int_equal(exchange_byte(s, 'x'), -1);
     assert_int_equal(look_until_not_there(s, text, sizeof text), APHI_SUBJECT_EXITED);
     assert_string_equal(text, "exited with status 134 (SIGABRT)");
     aphi_subject_close(s);
@@ -260,10 +261,10 @@ static void test_into_the_background(void **unused)
     aphi_subject *s = open_run(text);
     for (int i = 0; i < 2; i++) {
         reset(s);
-        assert_int_equal(ask(s, 'a'), 0);
+        assert_int_equal(exchange_byte(s, 'a'), 0);
         assert_int_equal(aphi_subject_look(s, text, sizeof text), APHI_SUBJECT_THERE);
     }
-    ask(s, 'x');
+    exchange_byte(s, 'x');
     assert_int_equal(look_until_not_there(s, text, sizeof text), APHI_SUBJECT_EXITED);
     assert_string_equal(text, "was killed by SIGABRT");
     aphi_subject_close(s);
@@ -276,17 +277,17 @@ static void test_a_daemon(void **unused)
     aphi_subject *s = open_run(command("daemon-worker"));
     for (int i = 0; i < 2; i++) {
         reset(s);
-        assert_int_equal(ask(s, 'a'), 0);
+        assert_int_equal(exchange_byte(s, 'a'), 0);
         assert_int_equal(aphi_subject_look(s, text, sizeof text), APHI_SUBJECT_THERE);
         for (int k = 0; k < 30000 && subjects_alive(NULL) > 2; k++)
-            usleep(1000); /* a daemon can answer before the process that made it has ended */
+            usleep(1000); /* a daemon can respond before its parent has exited */
         assert_int_equal(subjects_alive(NULL), 2);
     }
     aphi_subject_close(s);
     s = open_run(command("daemon"));
     reset(s);
     assert_int_equal(aphi_subject_look(s, text, sizeof text), APHI_SUBJECT_THERE);
-    ask(s, 'x');
+    exchange_byte(s, 'x');
     assert_int_equal(look_until_not_there(s, text, sizeof text), APHI_SUBJECT_EXITED);
     assert_string_equal(text, "was killed by SIGABRT");
     aphi_subject_close(s);
@@ -303,14 +304,14 @@ static void test_crash_and_stop(void **unused)
     kill(pid, SIGSTOP);
     assert_int_equal(look_until_not_there(s, text, sizeof text), APHI_SUBJECT_STOPPED);
     assert_int_equal(aphi_subject_look(s, text, sizeof text), APHI_SUBJECT_STOPPED);
-    reset(s); /* a stopped one does not hold us up */
+    reset(s); /* a stopped subject does not delay the reset */
     assert_int_equal(aphi_subject_look(s, text, sizeof text), APHI_SUBJECT_THERE);
-    ask(s, 'x');
+    exchange_byte(s, 'x');
     assert_int_equal(look_until_not_there(s, text, sizeof text), APHI_SUBJECT_EXITED);
     assert_string_equal(text, "was killed by SIGABRT");
-    aphi_subject_kill_all(); /* nobody is there */
+    aphi_subject_kill_all(); /* no process is left */
     reset(s);
-    assert_int_equal(ask(s, 'a'), 0);
+    assert_int_equal(exchange_byte(s, 'a'), 0);
     aphi_subject_kill_all();
     assert_int_equal(look_until_not_there(s, text, sizeof text), APHI_SUBJECT_EXITED);
     assert_string_equal(text, "was killed by SIGKILL");
@@ -327,7 +328,7 @@ static void does_not_start(const char *run, int64_t start_ms, const char *says, 
     aphi_subject_close(s);
 }
 
-static void test_what_does_not_start(void **unused)
+static void test_start_failures(void **unused)
 {
     (void)unused;
     does_not_start("no-such-server {port}", 3000, "command not found", "no-such-server: not found");
@@ -350,8 +351,8 @@ static void test_a_fixed_port_that_is_taken(void **unused)
     close(taken);
 }
 
-/* What stands before it finds its port taken; the next one is not. */
-static void test_a_port_before_it_that_is_taken(void **unused)
+/* The command that runs before the subject finds its port taken, and is started again with another port. */
+static void test_before_command_with_a_taken_port(void **unused)
 {
     (void)unused;
     char mark[] = "/tmp/antiphon-test-before-XXXXXX", before[900];
@@ -363,7 +364,7 @@ static void test_a_port_before_it_that_is_taken(void **unused)
     assert_non_null(s);
     reset(s);
     assert_int_equal(access(mark, F_OK), -1);
-    assert_int_equal(ask(s, 'a'), 0);
+    assert_int_equal(exchange_byte(s, 'a'), 0);
     aphi_subject_close(s);
 }
 
@@ -379,7 +380,7 @@ static void test_datagrams(void **unused)
     aphi_subject_close(s);
 }
 
-static void test_its_folder_and_output(void **unused)
+static void test_folder_and_output(void **unused)
 {
     (void)unused;
     char run[800], text[400], path[64];
@@ -397,7 +398,7 @@ static void test_its_folder_and_output(void **unused)
     reset(s);
     assert_int_not_equal(access(folder, F_OK), 0);
     aphi_subject_tail(s, text, sizeof text);
-    assert_non_null(strstr(strchr(text, '='), "=")); /* both are kept */
+    assert_non_null(strstr(strchr(text, '='), "=")); /* the output of both runs is kept */
     assert_ptr_not_equal(strchr(text, '='), strrchr(text, '='));
     aphi_subject_close(s);
     unlink(path);
@@ -434,7 +435,7 @@ static void test_files(void **unused)
     aphi_subject_close(s);
 }
 
-/* Fails to start, with a folder for temporary files that has this name and mode. */
+/* Expects that the subject fails to start if TMPDIR is a folder with this name and mode. */
 static void does_not_start_in(const char *name, mode_t mode, const char *owner, const char *says)
 {
     const aphi_subject_file files[] = {{.name = "conf", .text = "{port}"}};
@@ -450,13 +451,13 @@ static void does_not_start_in(const char *name, mode_t mode, const char *owner, 
     bool started = aphi_subject_reset(s, error, sizeof error);
     unsetenv("TMPDIR");
     aphi_subject_close(s);
-    assert_int_equal(rmdir(folder), 0); /* and left nothing */
+    assert_int_equal(rmdir(folder), 0); /* no file is left */
     assert_int_equal(rmdir(base), 0);
     assert_false(started);
     assert_non_null(strstr(error, says));
 }
 
-static void test_where_files_cannot_be(void **unused)
+static void test_unusable_temporary_folders(void **unused)
 {
     (void)unused;
     does_not_start_in("a\"b", 0755, NULL, "TMPDIR");
@@ -464,12 +465,12 @@ static void test_where_files_cannot_be(void **unused)
         does_not_start_in("closed", 0700, "nobody", "cannot enter");
 }
 
-/* Returns true if it gets SIGTERM before it is killed. */
-static bool is_asked(bool abrupt)
+/* Returns true if the subject gets SIGTERM before SIGKILL. */
+static bool gets_sigterm(bool abrupt)
 {
     char run[800], path[64], text[100] = "";
     snprintf(path, sizeof path, "/tmp/test_subject.%d", (int)getpid());
-    snprintf(run, sizeof run, "trap 'echo asked; exit' TERM; %s & wait", command(""));
+    snprintf(run, sizeof run, "trap 'echo sigterm; exit' TERM; %s & wait", command(""));
     aphi_subject *s =
         aphi_subject_open(&(aphi_subject_options){.run = run, .output = path, .abrupt = abrupt}, error, sizeof error);
     assert_non_null(s);
@@ -480,14 +481,14 @@ static bool is_asked(bool abrupt)
     text[fread(text, 1, sizeof text - 1, in)] = 0;
     fclose(in);
     unlink(path);
-    return strstr(text, "asked");
+    return strstr(text, "sigterm");
 }
 
 static void test_abrupt(void **unused)
 {
     (void)unused;
-    assert_true(is_asked(false));
-    assert_false(is_asked(true));
+    assert_true(gets_sigterm(false));
+    assert_false(gets_sigterm(true));
 }
 
 static int entries_of(const char *folder)
@@ -501,7 +502,7 @@ static int entries_of(const char *folder)
     return n - 2;
 }
 
-/* Antiphon is killed where it cannot do anything about it. */
+/* After Antiphon is killed by SIGKILL, the reaper stops the subject and removes its folder. */
 static void guarded(const char *how)
 {
     char base[] = "/tmp/test_subject.XXXXXX";
@@ -509,7 +510,7 @@ static void guarded(const char *how)
     setenv("TMPDIR", base, 1);
     int ready[2];
     assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
-    pid_t pid = fork(), bystander; /* who inherits whatever there is, and outlives it */
+    pid_t pid = fork(), bystander; /* the bystander inherits all descriptors and lives longer */
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         aphi_subject *s = aphi_subject_open(&(aphi_subject_options){.run = command(how)}, error, sizeof error);
@@ -539,7 +540,7 @@ static void guarded(const char *how)
     assert_int_equal(rmdir(base), 0);
     close(ready[0]), close(ready[1]);
     while (waitpid(-1, NULL, 0) > 0) {
-    } /* orphans come to us, if an earlier test made us their reaper */
+    } /* orphans are our children if an earlier test made this process their reaper */
 }
 
 static void test_guarded(void **unused)
@@ -598,19 +599,19 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_starts_and_resets),
         TEST(test_resets_are_fast),
-        TEST(test_deaf_to_sigterm),
-        TEST(test_workers_go_too),
+        TEST(test_ignores_sigterm),
+        TEST(test_workers_are_stopped),
         TEST(test_behind_a_shell),
         TEST(test_into_the_background),
         TEST(test_a_daemon),
         TEST(test_crash_and_stop),
-        TEST(test_what_does_not_start),
+        TEST(test_start_failures),
         TEST(test_a_fixed_port_that_is_taken),
-        TEST(test_a_port_before_it_that_is_taken),
+        TEST(test_before_command_with_a_taken_port),
         TEST(test_datagrams),
-        TEST(test_its_folder_and_output),
+        TEST(test_folder_and_output),
         TEST(test_files),
-        TEST(test_where_files_cannot_be),
+        TEST(test_unusable_temporary_folders),
         TEST(test_abrupt),
         TEST(test_guarded),
         TEST(test_targets),

@@ -2,7 +2,7 @@
  *
  * test_survey_page.c - the pages of a survey: their content, and the escaping of data.
  *
- *   test_survey_page FOLDER    writes sample pages for tests/cli/survey.sh, which opens them in a browser */
+ *   test_survey_page FOLDER    write sample pages for tests/cli/survey.sh, which opens them in a browser */
 #include "report/survey_page.h"
 
 #include <setjmp.h>
@@ -96,7 +96,7 @@ static void expect_inert(const aphi_buffer *page)
     for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++)
         if (memmem(body, n, forbidden[i], strlen(forbidden[i])))
             fail_msg("the page has: %s", forbidden[i]);
-    assert_non_null(memmem(body, n, "&lt;script&gt;", 14)); /* it is shown as text */
+    assert_non_null(memmem(body, n, "&lt;script&gt;", 14)); /* the markup is shown as text */
     assert_null(memchr(page->data, 0, page->n));
 }
 

@@ -41,7 +41,7 @@ static const aphi_swimlanes_event crossing[] = {
     {.lane = 2, .kind = APHI_ALTS_SEND, .partner = 3, .after = NONE, .label = "go", .sync = true},
 };
 
-static void rows_go_down(void **state)
+static void rows_are_ordered(void **state)
 {
     /* C: go, then second, so that second follows B's send. */
     aphi_swimlanes_event events[6];
@@ -70,8 +70,8 @@ static void rows_go_down(void **state)
     free(text);
 }
 
-/* Every event is in one row, even if two wait for each other, which no run does. */
-static void circles_end(void **state)
+/* Every event gets a row, even if two events wait for each other, which cannot happen in a run. */
+static void cycles_terminate(void **state)
 {
     (void)state;
     aphi_swimlanes s = {.lanes = names, .lane_count = 3, .events = crossing, .count = 6};
@@ -137,7 +137,7 @@ static void arrows_meet_lanes(void **state)
     aphi_buffer out = {0};
     aphi_swimlanes_svg(&out, &s);
     char *text = aphi_buffer_text(&out);
-    /* Lanes are 74 wide, with the line in the middle; rows are 26 high, from 44 down. */
+    /* Lanes are 74 wide, with the line in the middle; rows are 26 high and start at 44. */
     assert_non_null(strstr(text, "<path class=\"arrow\" d=\"M85.0 57.0L"));
     assert_non_null(strstr(text, "<path class=\"head\" d=\"M15"));
     assert_non_null(strstr(text, "<title>B receives late from A</title>"));
@@ -147,7 +147,7 @@ static void arrows_meet_lanes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_go_down),  cmocka_unit_test(circles_end),       cmocka_unit_test(nothing_at_all),
+        cmocka_unit_test(rows_are_ordered),  cmocka_unit_test(cycles_terminate),       cmocka_unit_test(nothing_at_all),
         cmocka_unit_test(hostile_texts), cmocka_unit_test(arrows_meet_lanes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

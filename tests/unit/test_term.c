@@ -219,7 +219,7 @@ static void many_bindings_are_found(void **state)
     aphi_bindings_deinit(&b);
 }
 
-/* Expanded, the 60th such term has 2^60 nodes. */
+/* Without sharing, the 60th term would have 2^60 nodes. */
 static void shared_parts_are_visited_once(void **state)
 {
     (void)state;

@@ -73,7 +73,7 @@ static void test_terminal(void **state)
     assert_true(t.colour);
     assert_int_equal(t.columns, 93);
     assert_false(aphi_terminal_of(stream, APHI_COLOUR_NEVER).colour);
-    setenv("NO_COLOR", "", 1); /* empty is the same as not set */
+    setenv("NO_COLOR", "", 1); /* an empty value counts as unset */
     assert_true(aphi_terminal_of(stream, APHI_COLOUR_AUTO).colour);
     setenv("NO_COLOR", "1", 1);
     assert_false(aphi_terminal_of(stream, APHI_COLOUR_AUTO).colour);
@@ -152,8 +152,8 @@ static void test_clean(void **state)
     cleans("é → \xf0\x9f\x8c\x90", true, "é → \xf0\x9f\x8c\x90");
     cleans("é → \xf0\x9f\x8c\x90", false, "? -> ?");
     cleans("\33[2J\n\x7f\xff", true, "\uFFFD[2J\uFFFD\uFFFD\uFFFD");
-    cleans("\xc2\x9b" "2J", true, "\uFFFD" "2J");             /* the same command in one character */
-    cleans("a\xe2\x80\xae" "b", true, "a\uFFFD" "b");         /* from here on, right to left */
+    cleans("\xc2\x9b" "2J", true, "\uFFFD" "2J");             /* the same control sequence as one character */
+    cleans("a\xe2\x80\xae" "b", true, "a\uFFFD" "b");         /* right-to-left override */
     cleans("1 ≤ 2… “x”", false, "1 <= 2... \"x\"");
 }
 
@@ -230,7 +230,7 @@ static void test_live_text(void **state)
     lives(80, &l, "swap at 127.0.0.1:4711  1 message  1 explanation  2 min 05 s left");
 }
 
-/* The output on stderr, a terminal, during work of the given nanoseconds. */
+/* Stores the output on stderr, a terminal, while work takes the given time. */
 static size_t watch(int64_t ns, char *seen, size_t size)
 {
     int master, saved = dup(STDERR_FILENO);
@@ -254,7 +254,8 @@ static size_t watch(int64_t ns, char *seen, size_t size)
     return n;
 }
 
-/* No output for short work; a line after a second, with limited updates; erased at the end. */
+/* Short work has no output. After a second, a progress line appears; it has a limited update rate and is erased at the
+ * end. */
 static void test_progress(void **state)
 {
     (void)state;

@@ -48,7 +48,7 @@ static void run_group(aph_body *sender, aph_body *receiver, aph_thread_medium me
         assert_int_equal(atomic_load(&received[i]), MESSAGES);
 }
 
-/* Every third message is synchronous: when its send returns, all earlier messages were received. */
+/* Every third message is synchronous; when its send returns, all earlier messages have been received. */
 static void send_numbers(aph_thread *self, void *argument)
 {
     int number = *(int *)argument;
@@ -56,7 +56,7 @@ static void send_numbers(aph_thread *self, void *argument)
         aph_payload p = aph_payload_number((int64_t)number << 32 | i);
         if (i % 3 == 2) {
             aph_thread_send_sync(self, port, "sync", p);
-            check(atomic_load(&received[number]) >= i); /* this one is received, but may not be counted yet */
+            check(atomic_load(&received[number]) >= i); /* this message was received, but may not be counted yet */
         } else {
             aph_thread_send(self, port, "m", p);
         }
@@ -118,7 +118,7 @@ static void send_two_kinds(aph_thread *self, void *argument)
         aph_thread_send(self, i % 2 ? second : port, i % 4 < 2 ? "a" : "b", aph_payload_number(number));
 }
 
-/* One label on one port, any label on the other, with changing guards. */
+/* Receives one label on one port and any label on the other, with changing guards. */
 static void receive_by_choice(aph_thread *self, void *argument)
 {
     int remaining[2][2]; /* by port and label */

@@ -13,7 +13,7 @@
 #include "base/buffer.h"
 #include "trace/edn.h"
 
-/* The form as JSON, or the fault. Skipping and building must end at the same place. */
+/* Compares the form as JSON, or the fault. Skipping and building must end at the same position. */
 static void check(const char *text, const char *expected)
 {
     aphi_edn e = {0};

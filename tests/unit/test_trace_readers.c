@@ -2,7 +2,7 @@
  *
  * test_trace_readers.c - the observations of each trace format, and the error for each kind of broken trace.
  *
- * Each text is read through windows of several sizes, down to one byte, with the same result.
+ * Each text gives the same result for windows of several sizes, down to one byte.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 static const size_t windows[] = {1, 2, 3, 7, 64, 0};
 enum { WINDOWS = sizeof windows / sizeof *windows };
 
-/* One line per observation: kind, connection, line, the request that it ends, the message. */
+/* Writes one line per observation: kind, connection, line, the request that it ends, message. */
 static void show(aphi_buffer *b, const aphi_observation *o)
 {
     static const char kinds[] = "SRLUN";
@@ -174,7 +174,7 @@ static void nul_bytes(void **state)
 #undef NUL_CASE
 }
 
-static void unpaired_models_may_answer_more_or_speak_first(void **state)
+static void unpaired_models_may_send_without_requests(void **state)
 {
     (void)state;
     aph_model model = {.version = APH_MODEL_VERSION, .name = "pushes"};
@@ -317,7 +317,7 @@ static void json_operation_errors(void **state)
     check("{\"process\":1e3,\"type\":\"invoke\",\"f\":\"r\"}", "FRACTION 1:12\n");
 }
 
-/* A hook as of a register: a failed cas has a response, other failures had no effect. */
+/* A hook like that of the register: a failed cas has a response; other failed operations had no effect. */
 static bool hook(aph_value request, aph_jepsen end, aph_value value, aph_value *answer)
 {
     *answer = end == APH_JEPSEN_OK ? APH_ARRAY_OF(value) : aph_str("no");
@@ -339,7 +339,7 @@ static void the_hook_decides(void **state)
 
 /* ---- formats, limits, files -------------------------------------------------------------------------------------- */
 
-static void formats_are_told(void **state)
+static void formats_are_detected(void **state)
 {
     (void)state;
     static const struct { const char *text; aph_trace_format format; } cases[] = {
@@ -369,7 +369,7 @@ static void formats_are_told(void **state)
     assert_string_equal(aph_trace_format_name(APH_FORMAT_EDN), "edn");
 }
 
-static void long_forms_are_refused(void **state)
+static void long_forms_are_rejected(void **state)
 {
     (void)state;
     aphi_trace_options o = {.form_max = 40};
@@ -379,7 +379,7 @@ static void long_forms_are_refused(void **state)
     check_bytes(form, strlen(form), o, "S0@1 {\"f\":\"aaaaa\"}\nLONG 1:37\n");
 }
 
-static void messages_say_what_to_do(void **state)
+static void messages_have_a_remedy(void **state)
 {
     (void)state;
     char *message = message_of("3 :invoke :read nil\n3 :invoke :read nil\n");
@@ -391,7 +391,7 @@ static void messages_say_what_to_do(void **state)
     free(message);
 }
 
-/* As `check`, with each window size up to the length of the text: its end falls between any two bytes. */
+/* Like `check`, with each window size up to the length of the text, so that a window ends between any two bytes. */
 static void check_every_window(const char *text, const char *expected)
 {
     for (size_t window = 1; window <= strlen(text); window++) {
@@ -401,7 +401,7 @@ static void check_every_window(const char *text, const char *expected)
     }
 }
 
-/* Nested brackets; the value of an operation may have 255 levels. */
+/* Returns nested brackets. The value of an operation may have up to 255 levels. */
 static char *nested(const char *before, int depth, const char *middle, const char *after)
 {
     aphi_buffer b = {0};
@@ -479,7 +479,7 @@ int main(void)
         cmocka_unit_test(jsonl_errors),
         cmocka_unit_test(json_limits_are_read),
         cmocka_unit_test(nul_bytes),
-        cmocka_unit_test(unpaired_models_may_answer_more_or_speak_first),
+        cmocka_unit_test(unpaired_models_may_send_without_requests),
         cmocka_unit_test(logs_read),
         cmocka_unit_test(log_errors),
         cmocka_unit_test(edn_reads),
@@ -488,9 +488,9 @@ int main(void)
         cmocka_unit_test(json_operations_read),
         cmocka_unit_test(json_operation_errors),
         cmocka_unit_test(the_hook_decides),
-        cmocka_unit_test(formats_are_told),
-        cmocka_unit_test(long_forms_are_refused),
-        cmocka_unit_test(messages_say_what_to_do),
+        cmocka_unit_test(formats_are_detected),
+        cmocka_unit_test(long_forms_are_rejected),
+        cmocka_unit_test(messages_have_a_remedy),
         cmocka_unit_test(the_edge_of_a_window_is_not_judged),
         cmocka_unit_test(files_are_read),
     };

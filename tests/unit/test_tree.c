@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_tree.c - trees obey the laws of a monad and of interpretation, up to observation.
+ * test_tree.c - trees satisfy the laws of monads and of interpretation, up to observation.
  *
- * Two trees are the same if they wait for the same event and are the same after each of some answers, to a depth.
- * The continuation of a random tree depends on all answers so far, so a lost answer is noticed. */
+ * Two trees are the same if they wait for the same event and, down to a fixed depth, are the same after each tried
+ * answer. The continuation of a random tree depends on all answers so far, so that a lost answer is detected. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static int fresh(void **unused)
     pool = NULL;
     pool_capacity = 0;
     aph_collect();
-    size_t left = aph_heap_bytes(); /* a tree that was not dropped keeps its values */
+    size_t left = aph_heap_bytes(); /* a leaked tree would keep its values */
     aph_heap_close();
     return left != 0;
 }
@@ -65,7 +65,7 @@ static bool same_event(const aph_event *a, const aph_event *b)
            same_text(a->name, b->name) && same_text(a->clause, b->clause);
 }
 
-/* The i-th of the answers to try, or false. */
+/* Stores the i-th answer to try. Returns false if there is none. */
 static bool try_answer(const aph_event *e, size_t i, aph_value *answer)
 {
     aph_value recv[] = {APH_ARRAY_OF(aph_int(1), aph_int(5)), APH_ARRAY_OF(aph_int(2), aph_int(-3))};
@@ -96,7 +96,7 @@ static bool same(aph_tree *t, aph_tree *u, int depth)
     return equal;
 }
 
-/* Takes both. */
+/* Takes ownership of both trees. */
 static void assert_same(aph_tree *t, aph_tree *u, int depth)
 {
     assert_true(same(t, u, depth));
@@ -104,7 +104,7 @@ static void assert_same(aph_tree *t, aph_tree *u, int depth)
     aph_tree_drop(u);
 }
 
-/* Takes t. */
+/* Takes ownership of t. */
 static aph_tree *bind(aph_tree *t, aph_continue *next, void *context)
 {
     aph_tree *bound = aph_tree_bind(t, next, context);
@@ -403,7 +403,7 @@ static aph_value ask(int64_t from, aph_value message)
     return APH_ARRAY_OF(aph_int(from), message);
 }
 
-/* Takes t. */
+/* Takes ownership of t. */
 static aph_tree *answered(aph_tree *t, aph_value answer)
 {
     aph_tree *after = aph_tree_answer(t, answer);
@@ -455,7 +455,7 @@ static void test_events_of_a_model(void **unused)
     e = aph_tree_event(t);
     assert_int_equal(e.kind, APH_EVENT_DECIDE);
     assert_ptr_equal(e.value, aph_bool(false)); /* 7 < 5 */
-    assert_null(e.clause);                      /* it belongs to the choice */
+    assert_null(e.clause);                      /* the clause belongs to the choice */
     t = answered(t, aph_bool(false));
     e = aph_tree_event(t);
     assert_int_equal(e.kind, APH_EVENT_EITHER);
@@ -487,7 +487,7 @@ static void fickle_step(aph *m, aph_value *state)
         aph_recv(m);
 }
 
-static void test_an_impure_model_is_refused(void **unused)
+static void test_an_impure_model_is_rejected(void **unused)
 {
     (void)unused;
     static const aph_model fickle = {.version = APH_MODEL_VERSION, .name = "fickle", .step = fickle_step};
@@ -517,7 +517,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_tree_can_be_answered_twice, fresh, fresh),
         cmocka_unit_test_setup_teardown(test_trees_are_roots, fresh, fresh),
         cmocka_unit_test_setup_teardown(test_events_of_a_model, fresh, fresh),
-        cmocka_unit_test_setup_teardown(test_an_impure_model_is_refused, fresh, fresh),
+        cmocka_unit_test_setup_teardown(test_an_impure_model_is_rejected, fresh, fresh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

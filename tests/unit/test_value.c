@@ -19,7 +19,7 @@ static int fresh_heap(void **unused)
     return 0;
 }
 
-/* The same content, built in another way, by push, replace and slice. */
+/* Returns the same content, built in another way: by push, replace and slice. */
 static aph_value rebuilt(aph_value v)
 {
     size_t n = aph_count(v);
@@ -179,7 +179,7 @@ static void test_arrays(void **unused)
     assert_ptr_equal(aph_slice(a, 0, 0), aph_array(0, NULL));
     assert_ptr_not_equal(aph_array(0, NULL), aph_object());
     assert_ptr_not_equal(aph_array(0, NULL), APH_NIL);
-    assert_true(aph_compare(APH_ARRAY_OF(aph_int(9)), APH_ARRAY_OF(aph_int(1), aph_int(1))) < 0); /* length first */
+    assert_true(aph_compare(APH_ARRAY_OF(aph_int(9)), APH_ARRAY_OF(aph_int(1), aph_int(1))) < 0); /* by length first */
 }
 
 static void test_kinds(void **unused)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_weights.c - options that led to a new branch get a bonus, which decays; draws that are not used do not count. */
+ * test_weights.c - options that led to a new branch get a bonus, which decays; unused draws do not count. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +47,7 @@ static void test_branches(void **unused)
     aphi_weights_deinit(&t);
 }
 
-static void test_drawing_is_not_using(void **unused)
+static void test_unused_draws_do_not_count(void **unused)
 {
     (void)unused;
     aphi_weights t = {0};
@@ -69,7 +69,7 @@ static void test_drawing_is_not_using(void **unused)
     aphi_weights_deinit(&t);
 }
 
-static void test_liking_pulls(void **unused)
+static void test_bonus_raises_frequency(void **unused)
 {
     (void)unused;
     aphi_weights t = {0};
@@ -88,8 +88,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_branches, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_drawing_is_not_using, fresh_heap, fresh_heap),
-        cmocka_unit_test_setup_teardown(test_liking_pulls, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_unused_draws_do_not_count, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_bonus_raises_frequency, fresh_heap, fresh_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
