@@ -8,11 +8,11 @@
  *       with "if_match": TAG                 {"code": 412}, nothing stored, unless the current tag matches, strongly
  *
  * TAG is {"opaque": STRING, "weak": BOOL}. At each put the server may create a tag or none, strong or weak, with any
- * opaque part; the tester does not know it until a response contains it. A value without a tag is returned without
- * "tag", and matches nothing.
+ * opaque part; the tester learns the tag from a response. A value without a tag is returned without "tag", and matches
+ * nothing.
  *
- * This is figure 4.5 of Li, "Testing by dualization", with GET. As there, a new tag may be equal to an earlier one. The
- * state maps keys to {"value": v, "tag": TAG}, without "tag" if there is none. */
+ * This is figure 4.5 of Li, "Testing by dualization", with GET. As in the paper, a new tag may be equal to an earlier
+ * one. The state maps keys to {"value": v, "tag": TAG}, without "tag" if there is none. */
 #include "models.h"
 
 static bool is(aph_value request, const char *f)
@@ -56,7 +56,7 @@ static bool matches_strongly(aph *m, aph_value requested, aph_value current)
     return same_opaque(m, requested, current, "If-Match: tags match");
 }
 
-/* A new tag for a put, or APH_NIL. */
+/* Returns a new tag for a put, or APH_NIL. */
 static aph_value choose_tag(aph *m)
 {
     aph_clause(m, "RFC 9110 8.8.3");
@@ -88,7 +88,7 @@ static aph_value put(aph *m, aph_value value, aph_value *resource, aph_value if_
     return answer;
 }
 
-/* A condition is a tag, or absent. */
+/* Returns the condition of the request: a tag, or APH_NIL if absent. */
 static aph_value condition(aph *m, aph_value request, const char *name)
 {
     aph_value tag = aph_field(request, name);
@@ -166,7 +166,7 @@ static aph_value gen_key(aph_gen *g)
     return aph_gen_oneof(g, aph_str("a"), aph_str("b"), aph_str("c"));
 }
 
-/* The key of the request with the label, if it is remembered. */
+/* Returns the key of the request with the label, if it is remembered. */
 static aph_value key_of_request(aph_gen *g, int64_t request)
 {
     int64_t label;
@@ -177,7 +177,7 @@ static aph_value key_of_request(aph_gen *g, int64_t request)
     return APH_NIL;
 }
 
-/* A tag and, in four of five cases, its key. */
+/* Returns a tag and, in four of five cases, sets *key to its key. */
 static aph_value gen_condition(aph_gen *g, aph_value *key)
 {
     static const char *const names[] = {"id", "weakened", "strengthened", "changed"};

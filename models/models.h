@@ -6,11 +6,11 @@
 
 #include <antiphon/model.h>
 
-/* A mutant: a faulty server for `antiphon serve --mutate`. It promises only rpc; the arguments set the fields that it
- * shares with its model, such as .initial and .codec. */
+/* A mutant: a faulty server for `antiphon serve --mutate`. Its only promise is rpc; the arguments set the fields that
+ * it shares with its model, such as .initial and .codec. */
 #define APH_MUTANT(...) &(const aph_model){.version = APH_MODEL_VERSION, .rpc = true, __VA_ARGS__}
 
-/* True once in about n calls. */
+/* Returns true in about one of n calls. */
 static inline bool aph_one_in(aph *m, int n)
 {
     return aph_decide(m, aph_eq(aph_choose_within(m, 1, n, "luck"), aph_int(1)), "bad luck");
@@ -27,7 +27,7 @@ extern const aph_model aph_model_http_proxy;
 
 /* All built-in models in listing order; sets *n to their number. */
 const aph_model *const *aph_models(size_t *n);
-/* The model with the name, or NULL. */
+/* Returns the model with the name, or NULL. */
 const aph_model *aph_model_named(const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * philosophers.c - dp-N: N philosophers eat once each, with N forks; all messages are synchronous.
+ * philosophers.c - dp-N: N philosophers with N forks eat once each; all messages are synchronous.
  *
  * Philosopher i has fork i on the left and fork i + 1 on the right. Philosopher 0 takes the right fork first, the
  * others the left, so there is no deadlock. Forks are released in the order in which they were taken. */

@@ -7,7 +7,7 @@
  * Invariants: 1. An address that contains 0 is absent, so equal memories are equal objects.
  *             2. Addresses 0 and 1 are not in the state: each step overwrites both before the program can read them.
  *             3. The choice is made when !0 is first read, not at the start of the step as in the paper. The difference
- *                is not observable, and a step that does not read it creates no unknown.
+ *                is not observable, and a step that does not read !0 creates no unknown.
  *             4. Recursion in the parser and the tree is limited to DEPTH_MAX for any text: nodes store their height,
  *                and sequences of writes and else-if are loops.
  * Cost:       linear in the text; a step is linear in the nodes on its path.
@@ -26,7 +26,7 @@ typedef enum node_kind { CONSTANT, ADDRESS, OPERATION, WRITE, IF, RETURN } node_
 
 typedef struct node node;
 struct node {
-    node *allocated;     /* the previously allocated node */
+    node *allocated;     /* the node allocated before this one */
     node_kind kind;
     int height;          /* of an expression */
     aph_op op;           /* OPERATION */
@@ -38,10 +38,10 @@ struct node {
 };
 
 typedef struct program {
-    aph_model model; /* first member: a pointer to it is a pointer to the program */
+    aph_model model; /* must be first: a pointer to it is a pointer to the program */
     node *body, *allocated;
     bool bounded;
-    int64_t low, high; /* of the choice, if bounded */
+    int64_t low, high; /* range of the choice, if bounded */
     char name[];
 } program;
 
@@ -84,7 +84,7 @@ typedef enum token {
     T_WRONG,
 } token;
 
-/* The signs of the paper are accepted, too. */
+/* The symbols of the paper are accepted, too. */
 static const struct {
     const char *text;
     token token;
@@ -114,7 +114,7 @@ typedef struct parser {
     aph_prog_error *error;
 } parser;
 
-/* Keeps the first error. After it every token is the end, so that all loops stop. */
+/* Keeps the first error. Afterwards every token is the end of the text, so all loops stop. */
 __attribute__((format(printf, 2, 3))) static void fail(parser *p, const char *format, ...)
 {
     if (!p->failed) {
@@ -232,7 +232,7 @@ static void expect(parser *p, token t, const char *expected)
         fail_expected(p, expected);
 }
 
-/* Enters a level of nesting, until leave. */
+/* Enters a level of nesting; leave() ends it. */
 static bool enter(parser *p)
 {
     if (++p->depth > DEPTH_MAX)
@@ -245,7 +245,7 @@ static void leave(parser *p)
     p->depth--;
 }
 
-/* An integer; negative if a minus sign was read before. */
+/* Parses an integer; negates it if a minus sign was read before. */
 static int64_t parse_number(parser *p, bool minus, const char *expected)
 {
     uint64_t number = p->number;
@@ -473,7 +473,7 @@ static void step(aph *m, aph_value *state)
 
 /* ---- generation -------------------------------------------------------------------------------------------------- */
 
-/* Small numbers, so that comparisons vary, and values of earlier responses. */
+/* Sends small numbers, so that comparisons vary, and values of earlier responses. */
 static const char shape[] = APH_SHAPE([
     {"weight": 4, "of": {"int": [-3, 3]}},
     {"int": [-1000, 1000]},

@@ -18,7 +18,7 @@ const aph_family *const *aph_families(size_t *n)
     return families;
 }
 
-/* Returns the size in the name, 0 if the family has no sizes, -1 if the name is not of this family. */
+/* Returns the size in the name, 0 if the family has no sizes, or -1 if the name does not belong to this family. */
 static int parse_size(const aph_family *f, const char *name)
 {
     size_t n = strlen(f->name);

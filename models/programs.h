@@ -19,7 +19,7 @@ extern const aph_family aph_family_tdme;
 extern const aph_family aph_family_dme;
 
 const aph_family *const *aph_families(size_t *n);
-/* Makes the program of that name, such as dp-3; NULL if unknown. Free it with aph_program_free. */
+/* Makes the program with the given name, such as dp-3; returns NULL if it is unknown. Free it with aph_program_free. */
 aph_program *aph_program_named(const char *name);
 
 /* For families: makes a program whose components and ports are set by the functions below. aph_program_free frees it

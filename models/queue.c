@@ -59,9 +59,8 @@ static bool jepsen(aph_value request, aph_jepsen end, aph_value value, aph_value
 
 enum { WAVE = 8, /* requests */ FEW = 8 /* connections */ };
 
-/* In waves: a long queue reveals errors of long queues, and emptying it reveals the order of the values. While that
- *           order
- * is open, the number of orders to search grows with each concurrent enqueue. */
+/* Fills and empties the queue in waves. A long queue exposes errors that short ones do not, and emptying it reveals the
+ * order of the values. Until then, each concurrent enqueue multiplies the orders to search. */
 static aph_value generate(aph_gen *g)
 {
     uint64_t number = aph_gen_number(g);

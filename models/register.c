@@ -3,7 +3,7 @@
  * register.c - registers with read, write and compare-and-set, initially null.
  *
  *     {"f": "read"}                          returns the value
- *     {"f": "write", "value": v}             returns "ok"; without a value it writes null, as Jepsen's :write nil
+ * {"f": "write", "value": v}             returns "ok"; without a value it writes null, like Jepsen's :write nil
  *     {"f": "cas",   "value": [old, new]}    returns true if the value was old and is now new, else false
  *
  * "key" names a register, a string or an integer (1 and "1" are the same key); without it, the register "" is used. The
@@ -68,8 +68,8 @@ static bool reads(aph_value request, aph_value answer)
     return is(request, "read") || (is(request, "cas") && answer == aph_bool(false));
 }
 
-/* A cas that fails with its own pair was evaluated and did not match. With any other value, such as :timed-out, it did
- * not happen, like any other failed operation. */
+/* A cas that fails with its own pair as the value was evaluated and did not match. With any other value, such as
+ * :timed-out, it did not happen, like any other failed operation. */
 static bool jepsen(aph_value request, aph_jepsen end, aph_value value, aph_value *answer)
 {
     bool ok = end == APH_JEPSEN_OK;
@@ -82,14 +82,14 @@ static bool jepsen(aph_value request, aph_jepsen end, aph_value value, aph_value
 
 /* ---- generation -------------------------------------------------------------------------------------------------- */
 
-/* One of a few registers, sometimes the one without a name. */
+/* Adds the key of one of a few registers, or sometimes no key. */
 static aph_value with_key(aph_gen *g, aph_value request)
 {
     aph_value key = aph_gen_oneof(g, aph_str("a"), aph_str("b"), aph_str("c"), aph_int(1), APH_NIL);
     return key ? aph_put(request, "key", key) : request;
 }
 
-/* A hole for a written value. */
+/* Returns a hole for a written value. */
 static aph_value gen_written(aph_gen *g)
 {
     int64_t label;
@@ -100,7 +100,7 @@ static aph_value gen_written(aph_gen *g)
     return APH_NIL;
 }
 
-/* The old value of a compare-and-set: usually the current one. */
+/* Returns the old value of a compare-and-set: usually the current one. */
 static aph_value gen_old(aph_gen *g, aph_value key)
 {
     aph_value state = aph_gen_state(g), old = aph_get(state, key);

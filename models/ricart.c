@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ricart.c - dme-N: mutual exclusion of N processes by the algorithm of Ricart and Agrawala; all messages are
- * asynchronous.
+ * ricart.c - dme-N: mutual exclusion of N processes with the Ricart-Agrawala algorithm; all messages are asynchronous.
  *
  * Process i has three components. D, its main program, gets a number from C, sends a request to all others, waits for
  * their replies, and enters. H, its helper, receives the requests of others and lets C decide. C, its coordinator,
- * defers requests that are later than its own until D has left. Numbers increase; of equal ones, the lower process is
- * earlier. */
+ * defers requests that are later than its own until D has left. Numbers increase; of two equal numbers, that of the
+ * lower process is earlier. */
 #include "programs.h"
 
 enum { D, H, C, COMPONENTS };                             /* components of a process */
@@ -51,7 +50,7 @@ static void send_requests(aph *m, const process *self, aph_value number)
             aph_post(m, port_of(j, REQUESTS), request("req", aph_int_of(number), self->number));
 }
 
-/* Receives one reply of each other process, in any order. */
+/* Receives one reply from each other process, in any order. */
 static void take_reply(aph *m, const process *self, aph_value *state)
 {
     int64_t replied = field(*state, "replied");
@@ -86,7 +85,7 @@ static void main_program(aph *m, aph_value *state)
 
 /* ---- the helper -------------------------------------------------------------------------------------------------- */
 
-/* The labels of requests with any number, of the processes that have not sent one. */
+/* Returns the labels of requests, with any number, from the processes that have not sent one. */
 static aph_value open_requests(const process *self, const char *name, int64_t requested)
 {
     aph_value open = aph_array(0, NULL);

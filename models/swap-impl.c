@@ -14,8 +14,8 @@
  * of a response (SENDING if not empty), and later input, which a real server leaves in the socket buffer. A connection
  * with empty buffers is not stored.
  *
- * A step that could send may receive instead, and then waits for input. Like the theorem of the paper, the model does
- * not promise when responses are sent. */
+ * A step that could send may receive instead, and then waits for input. Like the theorem in the paper, the model does
+ * not guarantee when responses are sent. */
 #include "models.h"
 
 enum { MESSAGE = 3 };
@@ -46,7 +46,7 @@ static aph_value bytes_in(aph_value connection, const char *buffer)
     return bytes ? bytes : aph_str("");
 }
 
-/* Empty buffers, and connections without buffers, are not stored. */
+/* Empty buffers are not stored, nor are connections without buffers. */
 static aph_value with(aph_value connection, const char *buffer, aph_value bytes)
 {
     return aph_count(bytes) ? aph_put(connection, buffer, bytes) : aph_remove(connection, aph_str(buffer));

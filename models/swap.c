@@ -28,12 +28,12 @@ static aph_value initial(const aph_model *model)
     return aph_str("000");
 }
 
-/* The messages of the paper's server. Recorded histories may contain others. */
+/* The server in the paper uses three-byte messages. Recorded histories may contain others. */
 static const aph_codec codec = APH_CODEC_FIXED(3);
 
 /* ---- generation -------------------------------------------------------------------------------------------------- */
 
-/* Three bytes, as in the paper; sometimes bytes of an earlier message. */
+/* Sends three bytes, as in the paper; sometimes bytes of an earlier message. */
 static const char shape[] = APH_SHAPE([
     {"weight": 15, "of": {"fresh": "string", "length": 3}},
     {"one of": ["000", "aaa"]}

@@ -22,7 +22,7 @@ static bool same_tag(aph *m, aph_value requested, aphi_http_resource *r, compari
     return opaque && aph_decide(m, aph_eq(opaque_of(requested), opaque), name);
 }
 
-/* In a strong comparison a weak tag does not match, but later ones may. */
+/* In a strong comparison, a weak tag does not match, but later tags in the list may. */
 static bool ends_list(aph *m, aph_value requested, size_t i)
 {
     return i + 1 < aph_count(requested) && is_weak(aph_at(requested, i)) && aph_waive(m, "weak-tag-ends-list");
@@ -71,7 +71,7 @@ static bool unmodified_since(aph *m, aph_value request, aph_value since, aphi_ht
     return !modified_since(m, since, r, "modified after If-Unmodified-Since");
 }
 
-/* If-None-Match: * on a missing resource. */
+/* Returns true for If-None-Match: * on a missing resource. */
 static bool creates_resource(aph_value request, const aphi_http_resource *r)
 {
     return !r->body && aph_str_is(aph_field(request, "if-none-match"), "*");
@@ -97,7 +97,7 @@ static bool precondition_holds(aph *m, aph_value request, aphi_http_resource *r)
 
 /* ---- If-None-Match and If-Modified-Since ------------------------------------------------------------------------- */
 
-/* A matching If-None-Match is ignored because of another condition (waivers). */
+/* Returns true if a matching If-None-Match is ignored because of another condition (waivers). */
 static bool is_overridden(aph *m, aph_value request)
 {
     if (!aphi_http_only_reads(request))
@@ -108,7 +108,7 @@ static bool is_overridden(aph *m, aph_value request)
            aph_waive(m, "if-none-match-beside-others");
 }
 
-/* A tag matches weakly but not strongly, and the server compares strongly (waiver). */
+/* Returns true if a tag matches only weakly and the server compares strongly (waiver). */
 static bool fails_strongly(aph *m, aph_value request, aph_value tags, aphi_http_resource *r)
 {
     bool weakly = aph_is_str(tags) || (aphi_http_only_reads(request) && !aph_field(request, "range"));

@@ -2,8 +2,8 @@
  *
  * dates.c - strict parsing of the three date forms of RFC 9110 5.6.7, and printing of the first.
  *
- * Idea:       each form is a pattern with strptime's letters, interpreted by a small parser. strptime itself depends on
- *             the locale, skips spaces and accepts a wrong day of the week.
+ * Idea:       each form is a pattern with strptime's letters, interpreted by a small parser. strptime itself is not
+ *             used: it depends on the locale, skips spaces and accepts a wrong day of the week.
  * Invariants: 1. a printed date parses as the same second
  *             2. a leap second is the first second of the next minute, as in POSIX
  * Read next:  tests/unit/test_http_dates.c */
@@ -36,7 +36,7 @@ static int days_in(int month, int64_t year)
     return month == 2 && is_leap(year) ? 29 : length[month - 1];
 }
 
-/* Days from 1 January 1970 to 1 January of a year >= 0. */
+/* Returns the days from 1 January 1970 to 1 January of a year >= 0. */
 static int64_t days_before(int64_t year)
 {
     int64_t leaps = year ? (year - 1) / 4 - (year - 1) / 100 + (year - 1) / 400 + 1 : 0;
@@ -51,7 +51,7 @@ static int64_t day_number(const date *d)
     return number;
 }
 
-/* The date of a day in or after the year 0. */
+/* Returns the date of a day in or after the year 0. */
 static date date_of(int64_t number)
 {
     date d = {.weekday = (int)(((number + 4) % 7 + 7) % 7), .month = 1};

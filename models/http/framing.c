@@ -5,11 +5,10 @@
  * Idea:       the fields determine the framing (RFC 9112 6.3). Anything that two recipients could interpret differently
  *             is an error, since it enables request smuggling. Chunks are checked as they arrive, and joined when all
  *             are complete.
- * Invariants: 1. w->scanned is odd from here on; heads leave it even. The start s of a chunk is stored as the odd one
- *             of
- *                s - 1 and s: a chunk begins with a digit and the byte before it is LF, so it can be recovered
+ * Invariants: 1. w->scanned is odd in this file; heads leave it even. The start s of a chunk is stored as the odd
+ *                number of s - 1 and s. It can be recovered: a chunk begins with a digit, and the byte before it is LF
  *             2. lengths are not trusted: a length above the limit is rejected when it is announced
- * Cost:       each call reads the head again, up to 64 KiB, and the line of the incomplete chunk
+ * Cost:       each call reads the head, up to 64 KiB, and the line of the incomplete chunk again
  * Read next:  http-message.c */
 #include "framing.h"
 
@@ -17,7 +16,7 @@
 
 /* ---- lists in fields --------------------------------------------------------------------------------------------- */
 
-/* The next element of a list, trimmed; moves *rest past it. Returns false at the end. */
+/* Gets the next element of a list, trimmed, and moves *rest past it. Returns false at the end. */
 static bool next_element(aphi_span *rest, aphi_span *element)
 {
     if (!rest->text)
@@ -295,7 +294,7 @@ static aph_value join_chunks(const aph_wire *w, const aphi_http_head *h)
 
 /* ---- bodies ------------------------------------------------------------------------------------------------------ */
 
-/* A message that reaches the limit is rejected before the end of the connection is seen. */
+/* Rejects a message at the limit without waiting for the end of the connection. */
 static aph_decoded check_to_the_end(aph_wire *w, size_t limit)
 {
     if (!w->ended)

@@ -24,8 +24,8 @@ typedef struct aphi_http_framing {
 /* Determines the framing of the message with this head. Returns APH_DECODED, or APH_MALFORMED if it is wrong or the
  * message would exceed `limit` bytes. */
 aph_decoded aphi_http_frame_of(aph_wire *w, const aphi_http_head *head, size_t limit, aphi_http_framing *f);
-/* Finds the end of the message. Returns APH_DECODED and sets w->used if it is complete. Progress: w->scanned, odd.
- * */
+/* Finds the end of the message. Returns APH_DECODED and sets w->used if it is complete. Keeps its progress in
+ * w->scanned (odd). */
 aph_decoded aphi_http_body_check(aph_wire *w, const aphi_http_head *head, size_t limit, const aphi_http_framing *f);
 /* The body of a complete message. */
 aph_value aphi_http_body_read(const aph_wire *w, const aphi_http_head *head, const aphi_http_framing *f);

@@ -39,7 +39,7 @@ aph_decoded aphi_http_more(aph_wire *w, const char *part)
 
 /* ---- boundaries of lines and heads ------------------------------------------------------------------------------- */
 
-/* The line that ends at `lf`, without its line ending. */
+/* Returns the line that ends at `lf`, without its line ending. */
 static aphi_span line_between(const aph_wire *w, size_t from, size_t lf)
 {
     size_t to = lf > from && w->bytes[lf - 1] == '\r' ? lf - 1 : lf;
@@ -61,7 +61,7 @@ static bool starts_head(const aph_wire *w, size_t from)
     return b[from - 2] == '\r' && (from == 2 || b[from - 3] == '\n');
 }
 
-/* The start line of the head that has a line at `from`. */
+/* Returns the offset of the start line of the head that has a line at `from`. */
 static size_t start_of_head(const aph_wire *w, size_t from)
 {
     while (!starts_head(w, from))
@@ -75,7 +75,7 @@ static int status_at(const aph_wire *w, size_t start)
     return (digits[0] - '0') * 100 + (digits[1] - '0') * 10 + (digits[2] - '0');
 }
 
-/* RFC 9110 15.2: any number of these may precede the response; 101 is a final response. */
+/* RFC 9110 15.2: any number of informational responses may precede the final one; 101 is final. */
 static bool is_informational(const aph_wire *w, size_t start)
 {
     if (w->side == APH_TO_SERVER)
@@ -86,7 +86,7 @@ static bool is_informational(const aph_wire *w, size_t start)
 
 /* ---- start lines ------------------------------------------------------------------------------------------------- */
 
-/* The bytes from `at` to `to` begin with HTTP/1. and a digit. */
+/* Checks that the bytes from `at` to `to` begin with HTTP/1. and a digit. */
 static aph_decoded check_version(aph_wire *w, size_t at, size_t to)
 {
     static const char version[] = "HTTP/1.";
@@ -220,7 +220,7 @@ static aph_decoded check_empty(aph_wire *w, size_t from)
     return APH_MORE;
 }
 
-/* APH_DECODED: this is the last line of the head. */
+/* Returns APH_DECODED if this is the last line of the head. */
 static aph_decoded check_line(aph_wire *w, size_t from, aphi_span line)
 {
     aph_decoded result;
@@ -236,7 +236,7 @@ static aph_decoded check_line(aph_wire *w, size_t from, aphi_span line)
     return result == APH_DECODED ? APH_MORE : result;
 }
 
-/* Checked before the line is complete: another protocol may never end it. */
+/* Checks the beginning before the line is complete: another protocol may never end the line. */
 static aph_decoded check_beginning(aph_wire *w)
 {
     static const char beginning[] = "HTTP/1.";
@@ -288,7 +288,7 @@ aph_decoded aphi_http_trailer_check(aph_wire *w, size_t from, size_t *end)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* The next line; moves *at past it. */
+/* Returns the next line and moves *at past it. */
 static aphi_span next_line(const aph_wire *w, size_t *at)
 {
     const unsigned char *lf = memchr(w->bytes + *at, '\n', w->count - *at);

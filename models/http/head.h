@@ -27,7 +27,7 @@ typedef struct aphi_http_head {
     int minor;                    /* of the version, HTTP/1.minor */
     aphi_http_line *lines;
     size_t count;
-    /* Storage of small heads. */
+    /* Storage for small heads. */
     aphi_http_line few[48];
     char little[2048];
     char *text;
@@ -47,7 +47,7 @@ aph_decoded aphi_http_more(aph_wire *w, const char *part);
  * is kept in w->scanned (even), so that each byte is read a bounded number of times. Returns APH_DECODED if the head is
  * complete. */
 aph_decoded aphi_http_head_check(aph_wire *w);
-/* Reads a checked head. It points into the bytes of the wire. */
+/* Reads a checked head. The result points into the bytes of the wire. */
 void aphi_http_head_read(const aph_wire *w, aphi_http_head *head);
 void aphi_http_head_free(aphi_http_head *head);
 

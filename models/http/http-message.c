@@ -4,9 +4,9 @@
  *
  * Idea:       head.c checks the lines as they arrive, framing.c finds the end, and then the value is built at once. The
  *             only state between calls is w->scanned: even until the head is complete, odd afterwards.
- * Invariants: 1. a decoded value is printed as bytes that decode to the same value
+ * Invariants: 1. printing a decoded value gives bytes that decode to the same value
  *             2. the result, including the error, does not depend on the segmentation of the input
- * Cost:       linear in the message, plus one reading of the head for each part of the body. Fields with the same name
+ * Cost:       linear in the message, plus one pass over the head for each part of the body. Fields with the same name
  *             are joined at once, without intermediate strings.
  * Read next:  docs/http.md, head.c, framing.c, printer.c, tests/unit/test_http_message.c */
 #include "http-message.h"
@@ -112,7 +112,7 @@ static aph_decoded read_field(aph_wire *w, group g, aph_value *value)
     return APH_DECODED;
 }
 
-/* The lines that become fields of the value, sorted by name. The caller frees them. */
+/* Returns the lines that become fields of the value, sorted by name. The caller frees the array. */
 static const aphi_http_line **sorted(aph_side side, const aphi_http_head *h, size_t *count)
 {
     const aphi_http_line **lines = aphi_http_allocate((h->count + 1) * sizeof *lines);
@@ -151,7 +151,7 @@ static aph_decoded read_fields(aph_wire *w, const aphi_http_head *h, aph_value *
     return result;
 }
 
-/* The other fields of a response, a line each. */
+/* Returns the other fields of a response, one line each. */
 static aph_value read_more(const aphi_http_head *h)
 {
     char little[1024], *text = little;

@@ -8,19 +8,19 @@
 
 #include <antiphon/antiphon.h>
 
-/* For both directions. Messages that the RFCs forbid are malformed, with the clause. */
+/* The codec for both directions. Messages that the RFCs forbid are malformed; the error names the clause. */
 extern const aph_codec aphi_http_codec;
 
-/* Framing fields, which are not part of the value. */
+/* Returns true for framing fields, which are not part of the value. */
 bool aphi_http_is_framing(aph_side side, aphi_span name);
-/* Fields whose value is a date, stored as an integer. */
+/* Returns true for fields whose value is a date, stored as an integer. */
 bool aphi_http_is_date(aphi_span name);
-/* Fields of a response with a member of their own, except `date`. */
+/* Returns true for response fields that have their own member in the value, except `date`. */
 bool aphi_http_is_kept(aphi_span name);
 
-/* Returns true, and the offset *n of the line, if Content-Length is the last line of the printed head. */
+/* Returns true if Content-Length is the last line of the printed head; *n is the offset of that line. */
 bool aphi_http_has_length(aphi_span printed, size_t *n);
-/* Writes Transfer-Encoding in its place, and the body in chunks. */
+/* Writes Transfer-Encoding in place of Content-Length, and the body in chunks. */
 void aphi_http_put_chunks(aph_sink *out, aphi_span body);
 
 /* The encode of aphi_http_codec: printer.c. */

@@ -10,10 +10,10 @@
  * "weak": BOOL}, or in a request a STRING for a strong tag; TIME is in seconds. wire.c handles everything else on the
  * wire: "chunked" and "expect" control how a request is sent.
  *
- * Idea:       Everything left to the server is a choice: which validators it has, whether it sends them, which of the
+ * Idea:       Everything left to the server is a choice: its validators, whether it sends them, and which of the
  *             possible statuses it uses. Each field of the response is foretold as soon as it is certain, so that the
  *             oracle drops choices that the response contradicts.
- * State:      resource.c stores resources, conditions.c evaluates conditions on them.
+ * State:      resource.c stores resources; conditions.c evaluates conditions on them.
  * Read next:  resource.c, conditions.c, wire.c, requests.c, docs/http.md */
 #include "http.h"
 #include "resource.h"
@@ -52,7 +52,7 @@ static response respond(aph *m, int status, aph_value body)
     return (response){.status = aph_int(status), .body = body ? body : any_body(m)};
 }
 
-/* Any status of the range, as one symbolic choice. */
+/* Responds with any status in the range, as one symbolic choice. */
 static response respond_within(aph *m, int first, int last, const char *name, aph_value body)
 {
     aph_value status = aph_choose_within_shown(m, first, last, "status", name);
@@ -61,7 +61,7 @@ static response respond_within(aph *m, int first, int last, const char *name, ap
 
 static aph_value no_body(aph_value request) { return aphi_http_is_method(request, "HEAD") ? aph_str("") : APH_NIL; }
 
-/* The body of an error response may be anything. */
+/* An error response may have any body. */
 static response respond_error(aph *m, aph_value request, int status) { return respond(m, status, no_body(request)); }
 
 static response with_range(aph *m, response s, aph_value range)
@@ -83,7 +83,8 @@ static response with_date(aph *m, response s, aphi_http_resource *r)
     return s;
 }
 
-/* For a response that may or may not contain the validators. A missing validator is the same as one not sent. */
+/* For a response that may or may not contain the validators. A missing validator is equivalent to one that is not
+ * sent. */
 static response maybe_with_date(aph *m, response s, aphi_http_resource *r)
 {
     if (r->modified == aphi_http_none() ||
@@ -154,7 +155,7 @@ static response any_part(aph *m, aph_value request)
     return with_range(m, respond(m, 206, no_body(request)), aph_choose_shown(m, APH_STR, "range", "any range"));
 }
 
-/* The content is unknown: any part is possible. */
+/* Responds with any part, because the content is unknown. */
 static response respond_any_part(aph *m, aph_value request, aphi_http_resource *r)
 {
     if (aph_either(m, "a part", "no part") == 1)
@@ -335,7 +336,7 @@ static response serve_delete(aph *m, aph_value request, aphi_http_resource *r)
 
 /* ---- POST -------------------------------------------------------------------------------------------------------- */
 
-/* POST may do anything to this resource, or nothing. Conditions are ignored if it does not select or modify the
+/* POST may change this resource in any way, or not at all. Conditions are ignored if it does not select or modify the
  * resource (13.2.1), which a client cannot observe. */
 static response serve_post(aph *m, bool *forgotten)
 {
@@ -666,7 +667,7 @@ static const aph_waiver waivers[] = {
     {0},
 };
 
-/* A server that refuses everything has not been tested. */
+/* A run in which the server refuses everything tests nothing. */
 static const char *const floors[] = {"GET", "HEAD", "PUT", "POST", "DELETE", "content is read", NULL};
 
 const aph_model aph_model_http = {

@@ -10,7 +10,7 @@
 
 extern const aph_model aph_model_http;
 
-/* Messages of the model to bytes and back. */
+/* The codec between messages of the model and bytes. */
 extern const aph_codec aphi_http_wire;
 /* Returns true if the string is valid between the quotes of an entity tag. */
 bool aphi_http_is_opaque(aph_value v);

@@ -4,8 +4,8 @@
  *
  * Idea:       the head is written into a separate buffer, and each part is checked: a value that would not decode to
  *             itself is rejected. Only a valid head is written, followed by the body.
- * Not done:   chunks by default, since a value does not contain its framing; and the Content-Length of a GET in a
- *             response to HEAD, since the printer does not know the request.
+ * Not done:   chunks by default, since a value does not contain its framing; the Content-Length that a GET would have
+ *             in a response to HEAD, since the printer does not know the request.
  * Read next:  http-message.c */
 #include "http-message.h"
 

@@ -2,9 +2,9 @@
  *
  * proxy-requests.c - generation of requests through a proxy, and of the origin server's responses.
  *
- * Idea:       The target of a request determines the response, a letter for each feature, so that a script has the same
- *             responses each time and shrinking can remove features. Most requests have a unique mark; the others can
- *             be matched only by their responses, which all differ. */
+ * Idea:       The target of a request determines the response: each letter stands for a feature. So a script gets the
+ *             same responses each time, and shrinking can remove features. Most requests have a unique mark; the others
+ *             can be matched only by their responses, which all differ. */
 #include "proxy.h"
 
 #include <stdio.h>
@@ -48,7 +48,7 @@ static aph_value response_fields(aph_value request, int status, uint64_t number)
     return status == 200 ? aph_put(fields, "content-type", aph_str("text/plain; charset=\"X-Y\"")) : fields;
 }
 
-/* Sometimes closes the connection instead. */
+/* Returns the response; sometimes the connection is closed instead. */
 aph_value aphi_proxy_respond(aph_value request, uint64_t number)
 {
     if (wants(request, 'z'))

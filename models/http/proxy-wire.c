@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * proxy-wire.c - messages of the proxy model to protocol messages and back.
+ * proxy-wire.c - conversion between messages of the proxy model and protocol messages.
  *
  *     {"method": "PUT", "to": "here", "target": "/a", "host": "here", "fields": {"x-mark": "7"}, "body": "..."}
  *     {"status": 200, "fields": {"etag": "\"x\""}, "via": [{"protocol": "1.1", "by": "p"}], "date": TIME,
@@ -9,7 +9,7 @@
  * Idea:       http-message.c handles framing and fields. This file groups fields by the duty of a proxy: fields to
  *             forward unchanged ("fields": the names that the tester sends), the path so far ("via"), and all others
  *             ("more", a line each), which a proxy may add. Hop-by-hop fields and those named by Connection are
- *             dropped. A response without Via at a client was made by the proxy itself: all of its fields are in
+ *             dropped. If a client receives a response without Via, the proxy itself made it: all of its fields are in
  *             "more".
  * Hosts:      "here" is the address at which the tester listens. A target with "to" is in absolute form.
  * To send:    "hop": fields that Connection names; "chunked": true: a body in chunks. Neither appears in decoded
@@ -99,7 +99,7 @@ static bool read_via(aph_value text, aph_value *via)
     return true;
 }
 
-/* APH_NIL if it is not a Via. */
+/* Returns APH_NIL if the value is not a Via. */
 static aph_value via_text(aph_value via)
 {
     aph_value all = aph_str("");
@@ -187,7 +187,7 @@ static void split_request(const aph_wire *w, const hops *h, aph_value *fields, a
     }
 }
 
-/* The same for a response, whose other fields keep their order. */
+/* Does the same for a response, whose other fields keep their order. */
 static void split_response(const aph_wire *w, const hops *h, const aphi_http_head *head, bool own, aph_value *fields,
                         aph_value *more)
 {

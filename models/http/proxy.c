@@ -7,17 +7,17 @@
  *     origin to proxy   {"status": 200, "fields": {}, "body": "..."}
  *     proxy to client   the same, with one more member in "via"
  *
- * The tester plays the clients, and the origin server at "here". The proxy opens its own connections to it; they are
- * matched to the model's by the messages on them. proxy-wire.c describes the messages.
+ * The tester plays the clients, and the origin server at "here". The proxy opens its own connections to that server;
+ * messages match them with the connections of the model. proxy-wire.c describes the messages.
  *
  * Idea:       Everything that a proxy may choose in a message is an unknown, so that nothing must be guessed: its name
- *             in Via, the fields that it adds, a date that it adds. The time of its request does not matter: a request
- *             can be applied when it arrives (.eager). The proxy may use any connection (.calls_apart).
+ *             in Via, added fields, an added date. The time at which the proxy forwards a request does not matter, so a
+ *             request can be applied when it arrives (.eager). The proxy may use any connection (.calls_apart).
  * State:      by client, its pending requests, oldest first: {"call": N, "asks": REQUEST, "asked": true once it was
  *             forwarded, "answer": the response once it arrived, false if the origin server closed the connection}.
  *             Responses are returned in this order (RFC 9112 9.3.2). A request waits for those before it unless all of
  *             them are safe.
- * Not done:   A proxy that caches responses, and one that refuses requests: here all are forwarded.
+ * Not done:   proxies that cache responses or refuse requests: all requests are forwarded.
  * Read next:  proxy-wire.c, proxy-requests.c, docs/http.md */
 #include "proxy.h"
 
@@ -37,7 +37,7 @@ static bool is_safe(aph_value request)
 
 /* ---- forwarding -------------------------------------------------------------------------------------------------- */
 
-/* A proxy appends itself, with a name of its choice. */
+/* Appends the proxy to Via, with a name of its choice. */
 static aph_value append_via(aph *m, aph_value via)
 {
     aph_clause(m, "RFC 9110 7.6.3");
@@ -51,7 +51,7 @@ static aph_value any_fields(aph *m)
     return aph_choose(m, APH_STR, "fields that the proxy adds");
 }
 
-/* A missing date may be added. */
+/* The proxy may add a missing date. */
 static aph_value date_of(aph *m, aph_value answer)
 {
     aph_value date = aph_field(answer, "date");
@@ -61,7 +61,7 @@ static aph_value date_of(aph *m, aph_value answer)
     return aph_choose_within(m, -1, APH_HTTP_TIME_MAX, "date added to a response");
 }
 
-/* Only an empty path is changed. */
+/* The proxy changes only an empty path. */
 static aph_value target_of(aph *m, aph_value request)
 {
     aph_value target = aph_field(request, "target");
@@ -100,7 +100,7 @@ static void return_response(aph *m, int64_t client, aph_value answer)
     aph_send(m, client, sent);
 }
 
-/* A response of the proxy itself may be anything. Without Via, all of its fields are in "more". */
+/* The proxy's own response may have any content. Without Via, all of its fields are in "more". */
 static void respond_itself(aph *m, int64_t client, aph_value request, int64_t least)
 {
     aph_value body = is_method(request, "HEAD") ? aph_str("")
@@ -124,7 +124,7 @@ static bool ends_here(aph_value request)
     return aph_field(request, "max-forwards") == aph_int(0);
 }
 
-/* The connection number of a client's call in the model, and back. */
+/* Convert a client's call to a connection number of the model, and back. */
 static int64_t own_of(int64_t client, int64_t call) { return -(client * CALLS_MAX + call + 1); }
 static int64_t client_of(int64_t own) { return (-own - 1) / CALLS_MAX; }
 static int64_t call_of(int64_t own) { return (-own - 1) % CALLS_MAX; }
@@ -218,7 +218,7 @@ static void check_request(aph *m, aph_value request)
         aph_unknown_request(m, "\"max-forwards\" is a number, and only for OPTIONS");
 }
 
-/* asks: the request to forward. */
+/* `asks` is the request to forward. */
 static void enqueue_request(aph *m, aph_request q, aph_value asks, aph_value *state)
 {
     aph_value queue = aph_get(*state, aph_int(q.from));
@@ -236,14 +236,14 @@ static void take_request(aph *m, aph_request q, aph_value *state)
     enqueue_request(m, q, q.message, state);
 }
 
-/* The origin server closed the connection: an idempotent request may be retried. */
+/* Called when the origin server closed the connection: an idempotent request may be retried. */
 static bool retries(aph *m, aph_value request)
 {
     aph_clause(m, "RFC 9110 9.2.2");
     return !is_method(request, "POST") && aph_either(m, "the proxy gives up", "the proxy retries") == 1;
 }
 
-/* repeats: also retries requests that are not idempotent. */
+/* With `repeats`, also retries requests that are not idempotent. */
 static void handle_response_or_retry(aph *m, aph_request q, bool repeats, aph_value *state)
 {
     int64_t client = client_of(q.from);

@@ -8,7 +8,7 @@
 
 extern const aph_model aph_model_http_proxy;
 
-/* Messages of the model to bytes and back. */
+/* The codec between messages of the model and bytes. */
 extern const aph_codec aphi_proxy_wire;
 /* Messages as readable text. */
 aph_words aphi_proxy_words;

@@ -2,17 +2,18 @@
  *
  * requests.c - generation of requests to an HTTP server.
  *
- * Idea:       Few targets, so that requests interact. Conditions use tags and dates of earlier responses: unchanged,
- *             weakened, strengthened or changed, alone and in lists; usually for their own target, and usually ones
- *             that can still match. Some targets are rarely or never written: they may have content from before the
- *             test, and old content has other tags than new content if the server uses times in seconds. Several
- *             conditions of one request use one response, so that some hold and some do not: this reveals the order. */
+ * Idea:       There are few targets, so that requests interact. Conditions use tags and dates of earlier responses:
+ *             unchanged, weakened, strengthened or changed, alone and in lists; usually from the same target, and
+ *             usually ones that can still match. Some targets are rarely or never written: they may have content from
+ *             before the test, whose tags differ from those of new content if the server uses times in seconds. Several
+ *             conditions of one request use the same response, so that some hold and some do not. This reveals the
+ *             order in which they are evaluated. */
 #include "http.h"
 
 enum {
     FEW = 10,    /* connections */
     SEARCHED = 256, /* latest messages searched for a validator */
-    WRITTEN_MAX = 8,  /* targets tracked as written since */
+    WRITTEN_MAX = 8,  /* maximum number of targets tracked as written later */
     LONG = 4 << 10, VERY_LONG = 40 << 10, /* bytes of a body, at most */
 };
 
@@ -86,7 +87,7 @@ static aph_value gen_bytes(aph_gen *g, size_t most)
     return aph_bytes(bytes, n);
 }
 
-/* Usually unique, to identify the write; sometimes a repeated body, rarely a long one. */
+/* Returns a body: usually a unique one, to identify the write; sometimes a repeated one, rarely a long one. */
 static aph_value gen_body(aph_gen *g)
 {
     switch (aph_gen_weighted(g, 800, 200, 100, 40, 20, 1)) {
@@ -134,7 +135,7 @@ static void track_write(shown *s, aph_value request)
         s->written[s->written_count++] = target;
 }
 
-/* The target of the request with the label; searches from the i-th latest message backwards. */
+/* Returns the target of the request with the label; searches backwards from the i-th latest message. */
 static aph_value target_of(aph_gen *g, size_t i, int64_t request)
 {
     int64_t label;
@@ -145,8 +146,8 @@ static aph_value target_of(aph_gen *g, size_t i, int64_t request)
     return APH_NIL;
 }
 
-/* Chooses a response that has the field, preferring late ones. matching: only one without a later write to its target
- * and, for a strong comparison, with a strong tag. */
+/* Chooses a response that has the field, preferring late ones. With `matching`, chooses only a response without a later
+ * write to its target and, for a strong comparison, with a strong tag. */
 static bool gen_answer(aph_gen *g, const char *field, bool strong, bool matching, shown *s)
 {
     int64_t label;
@@ -168,7 +169,7 @@ static bool gen_answer(aph_gen *g, const char *field, bool strong, bool matching
     return s->label != 0;
 }
 
-/* A hole for the field of a response; usually sets *target to its target. */
+/* Returns a hole for the field of a response; usually sets *target to the target of its request. */
 static aph_value gen_shown(aph_gen *g, const char *field, bool strong, const char *function, aph_value *target)
 {
     shown s = {0};
@@ -190,7 +191,7 @@ static aph_value gen_tag(aph_gen *g, bool strong, aph_value *target)
     return hole ? hole : aph_record("opaque", aph_str("guess"), "weak", aph_bool(aph_gen_below(g, 2)));
 }
 
-/* A list of tags of which some match. */
+/* Returns a list of tags, some of which match. */
 static aph_value gen_tags(aph_gen *g, bool strong, aph_value *target)
 {
     aph_value tags[3];
@@ -223,7 +224,7 @@ static aph_value with_range(aph_gen *g, aph_value request, aph_value *target)
     }
 }
 
-/* One condition made of the response with the label. */
+/* Returns one condition made from the response with the label. */
 static aph_value gen_condition_of(aph_gen *g, int64_t label, char letter)
 {
     static const char *const tags[] = {"id", "changed", "weakened"}, *const times[] = {"id", "earlier", "later"};

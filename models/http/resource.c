@@ -2,10 +2,10 @@
  *
  * resource.c - a resource of an HTTP server: its content and validators.
  *
- * Idea:       Validators are decided as late as possible, when they are first sent or compared, so that a wrong guess
- *             is refuted at once. Content from before the test is unknown until a response contains it.
- * State:      by target, a resource; or false or {"past": ...} if there is none; or {"unknown": true, "past": ...}.
- *             A target that is absent from the state is unknown. */
+ * Idea:       Validators are chosen as late as possible, when they are first sent or compared, so that a wrong guess is
+ *             refuted immediately. Content from before the test is unknown until a response contains it.
+ * State:      by target, a resource; or false or {"past": ...} if there is none; or {"unknown": true, "past": ...}. A
+ *             target that is absent from the state is unknown. */
 #include "resource.h"
 
 #include "http.h"
@@ -19,7 +19,7 @@ bool aphi_http_only_reads(aph_value request)
 
 /* ---- the resource at a target ------------------------------------------------------------------------------------ */
 
-/* A deletion that was answered with 202 happens at any later time. */
+/* A deletion with the response 202 may happen at any later time. */
 static bool is_deleted_by_now(aph *m, const aphi_http_resource *r)
 {
     if (!r->leaving)
@@ -105,7 +105,7 @@ static aph_value tag_of(aph_value opaque, bool weak) { return aph_record("opaque
 static bool is_open(aph_value tag) { return !aph_field(tag, "weak"); }
 static bool is_strong(aph_value tag) { return aph_field(tag, "weak") == aph_bool(false); }
 
-/* Decides an undecided or open tag, for a response. */
+/* Chooses an undecided or open tag for a response. */
 static aph_value decide_tag(aph *m, const aphi_http_resource *r)
 {
     aph_value tag = r->tag;
@@ -151,7 +151,7 @@ aph_value aphi_http_opaque(aph *m, aphi_http_resource *r)
     return r->tag == aphi_http_none() ? APH_NIL : aph_field(r->tag, "opaque");
 }
 
-/* The opaque part matches; decides whether the tag is strong. */
+/* The opaque part matches; chooses whether the tag is strong. */
 static bool turns_strong(aph *m, aph_value tag)
 {
     aph_clause(m, is_open(tag) ? "RFC 9110 8.8.3" : "RFC 9110 8.8.1");
@@ -203,8 +203,8 @@ aph_value aphi_http_modified(aph *m, aphi_http_resource *r, bool shown)
 
 /* ---- writes ------------------------------------------------------------------------------------------------------ */
 
-/* The strong tag of a resource whose content is known, if a response contained it. A tag that was never observed
- * constrains nothing. */
+/* Returns the strong tag of a resource with known content, if a response contained the tag. A tag that was never
+ * observed constrains nothing. */
 static aph_value past_entry(const aphi_http_resource *r)
 {
     if (!r->tag || r->tag == aphi_http_none() || !is_strong(r->tag) || !aph_is_str(aph_field(r->tag, "opaque")) ||

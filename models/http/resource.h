@@ -25,29 +25,29 @@ typedef struct aphi_http_resource {
     aph_value unseen;   /* true: content from before the test, not seen yet */
 } aphi_http_resource;
 
-/* The resource does not have the validator. */
+/* The value of a validator that the resource does not have. */
 static inline aph_value aphi_http_none(void) { return aph_bool(false); }
 
-/* Returns true if the content is known. It is unknown until a response with it was observed. */
+/* Returns true if the content is known. Content is unknown until a response contains it. */
 static inline bool aphi_http_is_seen(const aphi_http_resource *r) { return !r->unseen && aph_is_str(r->body); }
 
-/* The resource at the target. */
+/* Returns the resource at the target. */
 aphi_http_resource aphi_http_look(aph *m, aph_value state, aph_value target);
-/* The state with the resource at the target. */
+/* Returns the state with the resource stored at the target. */
 aph_value aphi_http_keep(aph_value state, aph_value target, const aphi_http_resource *r);
-/* The state with an unknown resource at the target. */
+/* Returns the state with an unknown resource at the target. */
 aph_value aphi_http_forget(aph_value state, aph_value target);
 
-/* Replaces the content; APH_NIL: deletes the resource. */
+/* Replaces the content; APH_NIL deletes the resource. */
 void aphi_http_replace(aphi_http_resource *r, aph_value body);
 
-/* The current tag, or APH_NIL if there is none; foretells that the response has it. */
+/* Returns the current tag, or APH_NIL if there is none; foretells that the response contains it. */
 aph_value aphi_http_show_tag(aph *m, aphi_http_resource *r);
-/* The opaque part of the current tag, weak or strong; APH_NIL if there is none. */
+/* Returns the opaque part of the current tag, weak or strong; APH_NIL if there is none. */
 aph_value aphi_http_opaque(aph *m, aphi_http_resource *r);
 /* Returns true if the current tag is strong and has this opaque part. */
 bool aphi_http_is_strong_tag(aph *m, aphi_http_resource *r, aph_value requested, const char *name);
-/* The modification date, or APH_NIL if there is none. shown: foretells that the response has it. */
+/* Returns the modification date, or APH_NIL if there is none. With `shown`, foretells that the response contains it. */
 aph_value aphi_http_modified(aph *m, aphi_http_resource *r, bool shown);
 
 /* ---- conditions: conditions.c ------------------------------------------------------------------------------------ */

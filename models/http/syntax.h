@@ -39,7 +39,7 @@ static inline bool aphi_is_blank(unsigned char c)
     return c == ' ' || c == '\t';
 }
 
-/* -1: not a hexadecimal digit. */
+/* Returns -1 if the character is not a hexadecimal digit. */
 static inline int aphi_hex_of(unsigned char c)
 {
     if (aphi_is_digit(c))
@@ -60,7 +60,7 @@ static inline bool aphi_is_text(unsigned char c)
     return (c >= ' ' && c != 127) || c == '\t';
 }
 
-/* Without blanks at both ends. */
+/* Removes blanks at both ends. */
 static inline aphi_span aphi_trim(aphi_span s)
 {
     while (s.n && aphi_is_blank((unsigned char)s.text[s.n - 1]))
@@ -72,9 +72,9 @@ static inline aphi_span aphi_trim(aphi_span s)
     return s;
 }
 
-/* The length of the valid prefix of a target; all of it if it is valid for the method (RFC 9112 3.2). */
+/* Returns the length of the valid prefix of a target: the whole length if it is valid for the method (RFC 9112 3.2). */
 size_t aphi_http_target(aphi_span method, aphi_span target);
-/* The same for the value of Host: a host and an optional port (RFC 9110 7.2). */
+/* Does the same for the value of Host: a host and an optional port (RFC 9110 7.2). */
 size_t aphi_http_host(aphi_span host);
 
 #endif

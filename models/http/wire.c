@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wire.c - messages of the HTTP model to protocol messages and back.
+ * wire.c - conversion between messages of the HTTP model and protocol messages.
  *
  * Idea:       http-message.c handles framing and fields; this file parses the fields that the model uses: tags, lists
  *             of tags, times and ranges. Other fields are dropped. "date" is present only if it is before "modified",
@@ -184,7 +184,7 @@ static bool parse_field(const field_kind *k, aph_value field, aph_value *v)
     }
 }
 
-/* The reverse of parse_field; APH_NIL if the value has no text. */
+/* Reverses parse_field; returns APH_NIL if the value has no textual form. */
 static aph_value print_field(const field_kind *k, aph_value v)
 {
     char date[APHI_HTTP_DATE_SIZE + 1];

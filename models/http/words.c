@@ -13,7 +13,7 @@
  *     204  etag: "5-1a2b"  Via: 1.1 p  server: q
  *
  * Idea:       the kind of a value determines its format: a tag has "opaque", a time is an integer, a list of integers
- *             is a range. A symbol is none of these and is left to the caller. Dates omit the day of the week and the
+ *             is a range. A symbol is none of these; the caller formats it. Dates omit the day of the week and the
  *             zone. A long body is shown by its size; requested or stored content also by its beginning. Messages
  *             through a proxy have arbitrary fields, shown with their names in the message; fields known to the model
  *             are spelled as in RFC 9110. */

@@ -2,8 +2,8 @@
  *
  * alts.c - models of message-passing programs: construction, checks, unrolling of cycles.
  *
- * Idea:       a model has few names, so they are found by linear search; labels from the newest, the likeliest match.
- * Cost:       checks are linear in the moves, except R2: quadratic in the receives of one state. */
+ * Idea:       a model has few names, so they are found by linear search. Labels are searched from the newest.
+ * Cost:       checks are linear in the number of moves, except R2, which is quadratic in the receives of one state. */
 #include "alts/alts.h"
 
 #include "base/memory.h"
@@ -250,7 +250,7 @@ bool aphi_alts_check_senders(const aphi_alts *a, char *why, size_t size)
     return all;
 }
 
-/* Cycles last: a caller that unrolls them needs the other checks done. */
+/* Cycles are checked last: a caller that unrolls them needs the results of the other checks. */
 aphi_alts_flaw aphi_alts_check(const aphi_alts *a, char *why, size_t size)
 {
     aphi_alts_flaw flaw = APHI_ALTS_SOUND;
@@ -263,8 +263,8 @@ aphi_alts_flaw aphi_alts_check(const aphi_alts *a, char *why, size_t size)
 
 /* ---- unrolling --------------------------------------------------------------------------------------------------- */
 
-/* Tarjan's algorithm for strongly connected components; scc[s] is the number of the one that holds state s. States are
- * left in postorder, so a move to a state that is left later, or to itself, closes a cycle. */
+/* Tarjan's algorithm for strongly connected components; scc[s] is the number of the component that contains state s.
+ * States are left in postorder, so a move closes a cycle if it leads to the same state or to one that is left later. */
 typedef struct scc_search {
     const aphi_alts_component *c;
     uint32_t *scc, *index, *low, *left_order, *stack, *path, *next;

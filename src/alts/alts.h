@@ -3,21 +3,20 @@
  * alts.h - annotated labelled transition systems (ALTS): a closed model of a message-passing program.
  *
  * A model is a set of components. A component is a graph of states. Each transition ("move") sends to a port, receives
- * from one of the component's own ports, or is a local event. Only the owner of a port receives from it; all other
- * components may send to it. A receive accepts synchronous and asynchronous sends of its port and label.
+ * from one of the component's own ports, or is a local event. Only the owner of a port receives from it; any other
+ * component may send to it. A receive accepts synchronous and asynchronous sends of its port and label.
  *
  *     component   first: |0|1|3|3|        transitions of state s: moves[first[s]] .. moves[first[s + 1] - 1]
  *                 moves: |p!a|q?b|q?c|    a state without moves is terminal
  *
  * Restrictions, checked by aphi_alts_check; all searches rely on them:
- *   R1  a state is terminal, or has one send, or one local event, or one receive or more
+ * R1  a state is terminal, or has exactly one send, exactly one local event, or only receives
  *   R2  two receives of one state differ in port or label
- *   closed: only the owner of a port receives from it, and it never sends to it
+ * closed: only the owner of a port receives from it, and the owner never sends to it
  *   acyclic: no component returns to a state (aphi_alts_unroll bounds cycles)
  *
- * A medium holds the messages that were sent asynchronously and are not received yet. A synchronous message never
- * enters a medium: its sender waits until it is received. On an ordered port it does not overtake earlier messages of
- * its sender: the receiver takes those first. */
+ * A medium holds the asynchronous messages in transit. A synchronous message never enters a medium: its sender waits
+ * until the message is received. On an ordered port, a synchronous message does not overtake others from its sender. */
 #ifndef APHI_ALTS_ALTS_H
 #define APHI_ALTS_ALTS_H
 
@@ -38,7 +37,7 @@ typedef struct aphi_alts_move {
     uint16_t port;      /* unused by a local event */
     uint16_t label;
     uint8_t op;         /* aphi_alts_op */
-    bool sync;          /* for a send: wait until it is received; a receive accepts both kinds */
+    bool sync;          /* for a send: the sender waits for the receive; a receive accepts both kinds */
 } aphi_alts_move;
 
 typedef struct aphi_alts_component {
@@ -52,7 +51,7 @@ typedef struct aphi_alts_port {
     char *name;
     uint16_t owner;           /* a component */
     aphi_medium medium;
-    /* Messages of one sender in transit on this port; the sender of one more waits. 0: no limit. */
+    /* Maximum number of messages in transit from one sender; a sender beyond it waits. 0: no limit. */
     uint32_t capacity;
 } aphi_alts_port;
 
@@ -60,7 +59,7 @@ typedef struct aphi_alts {
     char *name;
     aphi_alts_component *components;
     aphi_alts_port *ports;
-    char **labels;            /* without duplicates: a label has one number on all ports */
+    char **labels;            /* without duplicates: a label has the same number on all ports */
     size_t component_count, port_count, label_count;
     size_t component_capacity, port_capacity, label_capacity;
 } aphi_alts;
@@ -89,30 +88,30 @@ typedef enum aphi_alts_flaw {
     APHI_ALTS_MIXED,      /* R1 */
     APHI_ALTS_AMBIGUOUS,  /* R2 */
     APHI_ALTS_NOT_CLOSED, /* a component receives from a foreign port, or sends to its own */
-    APHI_ALTS_CYCLIC,     /* and no other flaw */
+    APHI_ALTS_CYCLIC,     /* has a cycle, but no other flaw */
 } aphi_alts_flaw;
 
-/* Returns the first flaw, and describes it in `why` with its component and state. Unreachable states count, too. */
+/* Returns the first flaw, and describes it in `why` with its component and state. Checks unreachable states, too. */
 aphi_alts_flaw aphi_alts_check(const aphi_alts *a, char *why, size_t size);
-/* Returns false, and describes the state in `why`, if a state waits only on ports to which no component sends: a
- * deadlock, or the sender is missing from the model. */
+/* Returns false, and describes the state in `why`, if a state waits only on ports to which no component sends. Such a
+ * model has a deadlock, or lacks the sender. */
 bool aphi_alts_check_senders(const aphi_alts *a, char *why, size_t size);
-/* Makes components with cycles acyclic: no run enters a state more than `times` times; it ends there instead. Each
- * cycle is bounded separately. Returns false if the result is too large. */
+/* Makes components with cycles acyclic: a run ends instead of entering a state more than `times` times. Each cycle is
+ * bounded separately. Returns false if the result is too large. */
 bool aphi_alts_unroll(aphi_alts *a, uint32_t times, char *why, size_t size);
 
 /* ---- text formats: .alts, Aldebaran .aut, Graphviz --------------------------------------------------------------- */
 
 typedef enum aphi_alts_problem {
-    APHI_ALTS_READ,       /* none */
-    APHI_ALTS_UNREADABLE, /* the file, or one that it names */
+    APHI_ALTS_READ, /* no problem */
+    APHI_ALTS_UNREADABLE, /* the file, or a file that it names, cannot be read */
     APHI_ALTS_MALFORMED,
 } aphi_alts_problem;
 
 /* Reads a model (docs/message-passing.md). Relative names of behaviour files are relative to its folder. On failure,
  * `why` is "file:line: problem", and there is nothing to free. */
 aphi_alts_problem aphi_alts_read_file(const char *name, aphi_alts *a, char *why, size_t size);
-/* The same for text in memory, which must not name behaviour files. */
+/* Reads a model from text in memory, which must not name behaviour files. */
 bool aphi_alts_read(const char *name, const char *text, size_t n, aphi_alts *a, char *why, size_t size);
 /* Reads an .aut file as the behaviour of a component of `a`. The component and all ports exist already. */
 bool aphi_aut_read(const char *name, const char *text, size_t n, aphi_alts *a, size_t component, char *why,

@@ -3,8 +3,8 @@
  * alts_text.c - text formats of models: .alts, Aldebaran .aut, Graphviz.
  *
  * Idea:       an .alts file has lines of words: a header, components, ports and behaviours. A behaviour is a list of
- *             moves, or the name of an Aldebaran file. There, label p!m sends m to p asynchronously, p!!m sends it
- *             synchronously, p?m receives it, and any other label is a local event.
+ *             moves, or the name of an Aldebaran file. In an Aldebaran file, label p!m sends m to p asynchronously,
+ *             p!!m sends it synchronously, p?m receives it, and any other label is a local event.
  * Invariants: a model that is written and read again is unchanged
  * Cost:       names are found by linear search, fast enough for written models and unfolded built-in programs. */
 #include "alts/alts.h"
@@ -30,7 +30,7 @@ typedef struct reader {
     size_t line;
     char words[WORDS][NAME_BYTES + 1];
     size_t count;
-    const char *folder;  /* of the files that it names; NULL: it must not name files */
+    const char *folder;  /* folder of the files that the text names; NULL: it must not name files */
     aphi_alts *alts;
     uint32_t *from;      /* moves of the current behaviour */
     aphi_alts_move *moves;
@@ -62,7 +62,7 @@ static bool is_space(char c)
 
 static const char not_in_names[] = "a control character, a blank, one of \" \\ ! ?, or a # at its beginning";
 
-/* Names that all formats can represent. */
+/* Returns true if all formats can represent the name. */
 static bool is_name(const char *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -210,7 +210,7 @@ static bool end_line(reader *t)
     return true;
 }
 
-/* A label, in quotes or up to the comma. */
+/* Reads a label, in quotes or up to the comma. */
 static bool read_label(reader *t, char *label)
 {
     size_t n = 0;

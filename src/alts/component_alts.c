@@ -3,11 +3,11 @@
  * component_alts.c - conversion of components written in C to transition systems.
  *
  * Idea:       run a component's step with each message that it can receive. A state of the graph is a point where the
- *             step waits: the component's state when the step began, and the answers of its calls since. Both are
- *             interned values, so equal states are one word.
- * Invariants: every state below `done` has its moves; the others are queued
+ *             step waits. It consists of the component's state at the beginning of the step and the answers to its
+ *             calls since then. Both are interned values, so states are compared as words.
+ * Invariants: every state below `done` has all its moves; the others are queued
  * Cost:       one run of the step from its beginning for each state; ANSWERS_MAX bounds the quadratic case.
- * Read next:  component.h, the calls of a step; alts.c, the resulting model. */
+ * Read next:  component.h for the calls of a step; alts.c for the resulting model. */
 #include "alts/component_alts.h"
 
 #include "base/intern.h"
@@ -152,7 +152,7 @@ static bool add_moves_of(unfolding *u, uint32_t state, aph_value head, aph_value
     uint32_t target;
     bool is_component_event = e.kind == APH_EVENT_OTHER;
     if (!is_component_event)
-        return fail(u, "it makes a call that is not for components; component.h has the calls");
+        return fail(u, "it makes a call that components must not make; component.h lists the allowed calls");
     if (!strcmp(e.name, APHI_EVENT_HALT))
         return true;
     if (!strcmp(e.name, APHI_EVENT_SELECT))

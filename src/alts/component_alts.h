@@ -12,7 +12,7 @@
 /* Fills *a, which the caller frees in either case. Returns false if a component fails; `why` names it and the problem.
  * Uses this thread's value heap and keeps no value. */
 bool aphi_component_alts(const aph_program *program, aphi_alts *a, char *why, size_t size);
-/* How the step ended in this thread's last failed call: APHI_CRASHED, APHI_OUT_OF_TIME, or another. */
+/* Returns how the step ended in this thread's last failed call, such as APHI_CRASHED or APHI_OUT_OF_TIME. */
 aphi_ending aphi_component_alts_ending(void);
 
 #endif

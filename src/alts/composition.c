@@ -3,12 +3,12 @@
  * composition.c - parallel composition of a model's components, minimized up to strong bisimulation, and its size.
  *
  * Idea:       breadth-first search over global states. Each step is one event and components are acyclic, so a state is
- *             numbered before its successors. Processing states backwards, all successors of a state are done: two
- *             states are bisimilar exactly if they have equal sets of (event, class of successor). Paths are counted
- *             in the same pass.
+ *             numbered before its successors. States are then processed backwards, each after all its successors: two
+ *             states are bisimilar exactly if they have equal sets of (event, class of successor). Paths are counted in
+ *             the same pass.
  * Invariants: a global state is an array of words: the state of each component, then for each port the number of its
- *             messages, and the messages. Messages of a medium are in a canonical order, which hides unobservable
- *             differences.
+ *             messages, and the messages. The messages in a medium are stored in a canonical order, so states that
+ *             differ only unobservably are equal.
  * Cost:       all global states in memory, a few hundred bytes each. */
 #include "alts/composition.h"
 
@@ -23,7 +23,7 @@ enum { STATES_MAX = 40000000, MESSAGES_MAX = 4096 };
 
 typedef struct edge {
     uint64_t event;   /* kind, sender, port, label */
-    uint32_t target;  /* a global state; then its class */
+    uint32_t target;  /* a global state; later, the class of that state */
 } edge;
 
 typedef struct graph {
@@ -107,7 +107,7 @@ static bool comes_first(const graph *g, aphi_medium medium, size_t offset, size_
         return false;
     if (medium == APHI_MEDIUM_PAIR)
         return g->current[at - 1] >> 16 != g->current[at] >> 16;
-    return g->current[at - 1] != g->current[at]; /* equal messages: the first only */
+    return g->current[at - 1] != g->current[at]; /* of equal messages, only the first is taken */
 }
 
 static void step_receive(graph *g, size_t t, const aphi_alts_move *m)
@@ -134,7 +134,7 @@ static void step_pass(graph *g, size_t t, const aphi_alts_move *m)
     uint32_t state = g->current[port->owner];
     for (size_t at = offset + 1; port->medium == APHI_MEDIUM_PAIR && at < offset + 1 + g->current[offset]; at++)
         if (g->current[at] >> 16 == t)
-            return; /* it would overtake */
+            return; /* the message would overtake an earlier one */
     for (uint32_t i = owner->first[state]; i < owner->first[state + 1]; i++) {
         const aphi_alts_move *r = &owner->moves[i];
         if (r->op != APHI_ALTS_RECEIVE || r->port != m->port || r->label != m->label)
@@ -223,7 +223,7 @@ static size_t signature_of(const graph *g, const uint32_t *class_of, size_t stat
     return kept;
 }
 
-/* Encodes a signature as words: classes are interned as states are. */
+/* Encodes a signature as words, so that classes can be interned like states. */
 static size_t encode_signature(const edge *edges, size_t n, uint32_t *words)
 {
     for (size_t i = 0; i < n; i++) {

@@ -11,7 +11,7 @@
 
 typedef struct aphi_composition {
     uint64_t states, transitions; /* up to strong bisimulation */
-    aphi_uint128 paths;           /* total orders: from the initial state to a terminal one */
+    aphi_uint128 paths;           /* number of total orders: paths from the initial state to a terminal one */
     bool overflow;                /* the number of paths exceeds 128 bits */
 } aphi_composition;
 

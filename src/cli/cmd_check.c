@@ -27,7 +27,7 @@ typedef struct check {
     aphi_terminal terminal;
     size_t n;
     char **files;
-    aph_check_result **results; /* by file; NULL until it is available */
+    aph_check_result **results; /* by file; NULL until the result is available */
     size_t done;
     bool write_failed;
     aphi_waived waived;
@@ -45,7 +45,7 @@ static const aphi_option options[] = {
               "do not use the promises of the model; slow; tests the promises"),
     APHI_SECONDS(check, time_ns, "time", "give up on a trace after DURATION (default: no limit)"),
     APHI_SIZE(check, check.oracle.memory, "memory", 0,
-              "give up on a trace beyond this much memory (default: 4096; 0: no limit)"),
+              "give up on a trace that needs more than MB megabytes (default: 4096; 0: no limit)"),
     APHI_DURATION(check, solver_ns, "solver-ms", "MS", APHI_MS_NS, 0, UINT64_MAX / 2,
                   "time limit of one solver query in milliseconds (default: 1000)"),
     APHI_JOBS(check, jobs, 0, "check N traces in parallel (default: 1; 0: one per processor)"),
@@ -83,7 +83,7 @@ static bool take_result(void *context, size_t file, aph_check_result *result)
     return !c->write_failed;
 }
 
-/* Rows of the table and of the JUnit file, for the traces that were checked. */
+/* Returns the rows of the table and of the JUnit file, for the checked traces. */
 static aphi_result *rows_of(check *c, size_t *n)
 {
     aphi_result *rows = aphi_alloc((c->n + 1) * sizeof *rows);
@@ -108,7 +108,7 @@ static bool write_junit(check *c, const char *model, const aphi_result *rows, si
     return written;
 }
 
-/* Fail wins, then the first error, then unknown. */
+/* A fail takes precedence, then the first error, then unknown. */
 static int exit_of(const check *c)
 {
     int error = 0;

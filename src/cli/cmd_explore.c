@@ -38,7 +38,7 @@ static const aphi_option options[] = {
     APHI_JSON_OPTION(explore, json),
     {0}};
 
-/* Negative: continue; else the exit code. */
+/* Returns an exit code, or a negative number to continue. */
 static int check_options(const aphi_program_campaign_options *o)
 {
     if ((o->random > 0) + (o->replay != NULL) + (o->prefix != NULL) > 1)
@@ -88,7 +88,7 @@ static void print_summary(const explore *x, const char *program, const aphi_prog
             s->sequences == 1 ? "" : "s", s->deadlocks, s->runs, s->runs == 1 ? "" : "s", s->blocked, seconds);
 }
 
-/* The list is complete before the summary is printed. */
+/* Closes the list before the summary is printed. */
 static int close_list(const explore *x, int code)
 {
     FILE *list = x->campaign.list;

@@ -2,8 +2,8 @@
  *
  * cmd_fault.c - antiphon fault: proxy a server and inject one fault into its traffic.
  *
- * The first line on stdout is "listening on 127.0.0.1:PORT", printed after the server of --run has started. Both end
- * together. */
+ * The first line on stdout is "listening on 127.0.0.1:PORT", printed after the server of --run has started. The proxy
+ * and that server end together. */
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/shared_options.h"
@@ -48,7 +48,7 @@ static int list_faults(void)
     return aphi_written(APHI_EXIT_PASS);
 }
 
-/* Negative: continue; else the exit code. */
+/* Returns an exit code, or a negative number to continue. */
 static int check_options(proxying *p)
 {
     char error[256];
@@ -69,7 +69,7 @@ static int check_options(proxying *p)
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
-static aphi_fault_proxy *proxy; /* for the handlers */
+static aphi_fault_proxy *proxy; /* for the signal handlers */
 
 static void stop_proxy(void)
 {
@@ -77,7 +77,7 @@ static void stop_proxy(void)
         aphi_fault_proxy_stop(proxy);
 }
 
-/* The proxy returns, and pass_on checks whether the server has exited. */
+/* Makes the proxy return; pass_on then checks whether the server has exited. */
 static void on_child(int number)
 {
     (void)number;
@@ -130,7 +130,7 @@ static int report_end(aphi_subject *target, const char *how)
     return APHI_EXIT_DEAD;
 }
 
-/* Until a signal, or the server ends. */
+/* Runs until a signal arrives or the server ends. */
 static int pass_on(aphi_subject *target)
 {
     char message[256];

@@ -41,6 +41,6 @@ void aphi_mutate_manual(void)
     aphi_process_run(&(aphi_process_options){.argv = (char *[]){path, "--print-manual", NULL}}, NULL);
 }
 
-/* Its options are those of antiphon-mutate. */
+/* The options are those of antiphon-mutate. */
 const aphi_command aphi_command_mutate = {
     .name = "mutate", .summary = "mutation testing of a C source", .run = mutate_command};

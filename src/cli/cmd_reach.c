@@ -42,7 +42,7 @@ typedef struct reach {
     uint64_t jobs, sample, seed, unroll, limit;
     size_t memory;            /* bytes; 0: no limit */
     int64_t every_ns;
-    uint64_t draw;            /* sequences to draw; the search ends with them; 0: none */
+    uint64_t draw;            /* sequences to draw; the search ends after them; 0: none */
     const char *component, *page;
     enum { PRINT_ALTS, PRINT_DOT, PRINT_AUT } print_format;
     aphi_properties properties;
@@ -138,7 +138,7 @@ static void draw_sequence(reach *r, aphi_sequence *s, const char *failure)
     r->drawn++;
 }
 
-/* Sends rank 0 the failure, or "", and the sequence without its number, which rank 0 assigns. */
+/* Sends rank 0 the failure, or "", and the sequence. Rank 0 assigns the number of the sequence. */
 static void send_sequence(reach *r, aphi_sequence *s, const char *failure)
 {
     aphi_buffer text = {0}, sequence = {0};
@@ -197,7 +197,7 @@ static bool take_sequence(reach *r, aphi_sequence *s, const char *failure)
     r->violated = failure;
     if (failure)
         snprintf(r->why, sizeof r->why, "%s", failure);
-    /* Beyond the limit, the sequences of other workers are printed too: they are counted, and will not come again. */
+    /* Other workers' sequences are printed even beyond the limit: they are counted, and will not be visited again. */
     return !failure && !r->unwritten && !(r->limit && r->list && r->listed >= r->limit) &&
            !(r->draw && r->drawn >= r->draw);
 }
@@ -357,7 +357,7 @@ static int print_model(reach *r)
     return aphi_written(APHI_EXIT_PASS);
 }
 
-/* Announces the model to the other ranks, once it is valid here. */
+/* Announces the model to the other ranks once it is known to be valid. */
 static void announce_model(reach *r, uint64_t fingerprint)
 {
     if (!r->link || is_follower(r))
@@ -467,8 +467,7 @@ static int run_mode(reach *r)
     return code;
 }
 
-/* One of several processes of mpirun. The others open the model only after rank 0 has, so that an error is printed
- * once. */
+/* Runs one of several processes of mpirun. The others open the model after rank 0, so that an error is printed once. */
 static int run_together(reach *r)
 {
     int code = APHI_EXIT_PASS;
@@ -499,7 +498,7 @@ static bool needs_search(const reach *r)
            r->draw || r->page || aphi_properties_any(&r->properties);
 }
 
-/* Negative: continue; else the exit code. */
+/* Returns an exit code, or a negative number to continue. */
 static int check_options(const reach *r)
 {
     if (r->list && (r->json || r->draw || r->page))
@@ -530,7 +529,7 @@ static int reach_command(int count, char **words)
     if (code < 0) {
         r.model = words[0];
         if (r.draw)
-            r.jobs = 1; /* one worker visits neighbouring sequences one after another */
+            r.jobs = 1; /* a single worker visits neighbouring sequences consecutively */
         code = aphi_mpi_peers_is_used() ? run_together(&r) : run_mode(&r);
     }
     aphi_forbidden_free(&r.properties.forbidden);

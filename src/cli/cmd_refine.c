@@ -32,7 +32,7 @@ static const aphi_option options[] = {
                 "seed for the requests and the random schedules (default: 1)"),
     APHI_SECONDS(refine, time_ns, "time", "give up after DURATION (default: no limit)"),
     APHI_SIZE(refine, bounds.options.memory, "memory", 0,
-              "give up beyond this much memory (default: 4096; 0: no limit)"),
+              "give up if the search needs more than MB megabytes (default: 4096; 0: no limit)"),
     APHI_TEXT(refine, mutate, "mutate", "MUTANT",
               "use a wrong variant of MODEL, by number or name (see antiphon models MODEL)"),
     APHI_FLAG(refine, bounds.options.unreduced, "unreduced", "explore all orders, without reductions"),

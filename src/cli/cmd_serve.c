@@ -41,7 +41,7 @@ static const aphi_option options[] = {
 
 /* ---- combinations of options ------------------------------------------------------------------------------------- */
 
-/* Negative: continue; else the exit code. */
+/* Returns an exit code, or a negative number to continue. */
 static int check_options(const serve *s)
 {
     if (s->lossy && s->server.through != APHI_SERVE_UDP)
@@ -65,7 +65,7 @@ static int check_calls(const serve *s, const aph_model *model)
 
 /* ---- serving ----------------------------------------------------------------------------------------------------- */
 
-static aphi_server *serving; /* for the handler */
+static aphi_server *serving; /* for the signal handler */
 
 static void stop_server(void)
 {
@@ -95,7 +95,7 @@ static int print_totals(void)
     return aphi_written(APHI_EXIT_PASS);
 }
 
-/* Until a signal stops it, or the model fails. */
+/* Serves until a signal arrives or the model fails. */
 static int serve_requests(void)
 {
     static const int codes[] = {

@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { POLL_S = 1 }; /* a daemon exits without SIGCHLD to this process */
+enum { POLL_S = 1 }; /* needed for daemons, whose exit sends this process no SIGCHLD */
 
 typedef struct launch {
     aphi_subject_options subject;
@@ -47,7 +47,7 @@ static int report_end(aphi_subject *s, const char *name, const char *how)
     return APHI_EXIT_DEAD;
 }
 
-/* Until a signal, or the server ends. */
+/* Runs until a signal arrives or the server ends. */
 static int keep_running(aphi_subject *s, const char *name)
 {
     char how[200];

@@ -125,7 +125,7 @@ static bool write_server(const survey *s, const server *at, aph_value result)
     return fine;
 }
 
-/* A result of this or an earlier survey; APH_NIL if the file has none. */
+/* Reads a result of this or an earlier survey; returns APH_NIL if the file has none. */
 static aph_value read_result(const char *folder, const char *name)
 {
     char path[4400];
@@ -250,14 +250,14 @@ static int survey_all(survey *s)
     for (s->current = 0; s->current < s->servers.count && !code; s->current++)
         code = survey_server(s, &s->servers.at[s->current]);
     aph_root_remove(mark_result, s);
-    if (code != APHI_EXIT_WRITE && !write_index(s)) /* even after an error, for the earlier servers */
+    if (code != APHI_EXIT_WRITE && !write_index(s)) /* even after an error, to list the earlier servers */
         code = code ? code : APHI_EXIT_WRITE;
     if (!code)
         printf("see %s/index.html\n", s->folder);
     return code;
 }
 
-/* Negative: continue; else the exit code. */
+/* Returns an exit code, or a negative number to continue. */
 static int check_options(survey *s)
 {
     if (!*s->folder)

@@ -71,7 +71,7 @@ static const aphi_option options[] = {
 
 /* ---- combinations of options ------------------------------------------------------------------------------------- */
 
-/* Negative: continue; else the exit code. */
+/* Returns an exit code, or a negative number to continue. */
 static int check_options(const test *t)
 {
     const aphi_test_session_options *s = &t->session;
@@ -125,7 +125,7 @@ static int test_command(int count, char **words)
 
 /* ---- replay ------------------------------------------------------------------------------------------------------ */
 
-/* The reader of scripts does not know the functions that the model has for holes. */
+/* Checks the functions in holes, which the reader of scripts cannot do: the model defines them. */
 static aphi_exit check_script(const aphi_script *script, const aph_model *model, const char *file)
 {
     char error[300];

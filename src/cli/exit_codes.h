@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * exit_codes.h - the exit codes of the program. One list has codes, names and texts. */
+ * exit_codes.h - the exit codes of the program. One list has all codes, names and texts. */
 #ifndef APHI_CLI_EXIT_CODES_H
 #define APHI_CLI_EXIT_CODES_H
 

@@ -2,9 +2,9 @@
  *
  * exit_guard.c - replacements of exit and its relatives, for loaded models.
  *
- * Idea:       a model is a shared object, which resolves exit and its relatives to those of the program before those of
- *             the C library. Called inside a step, they leave the step, as a crash does; called by another function of
- *             the model, they exit with the code of a crash. So a model cannot exit with the code of a pass.
+ * Idea:       a model is a shared object, so it finds the definitions of exit and its relatives in the program before
+ *             those in the C library. A call inside a step leaves the step, as a crash does; a call by another function
+ *             of the model exits with the code of a crash. So a model cannot exit with the code of a pass.
  * Not done:   direct system calls are not intercepted. */
 #include "cli/exit_guard.h"
 
@@ -42,7 +42,7 @@ static void refuse(const char *what)
     exit_at_once(write(STDERR_FILENO, message, (size_t)n) < 0 ? APHI_EXIT_WRITE : APHI_EXIT_MODEL_CRASH);
 }
 
-/* The C library's own. */
+/* Calls the function of that name in the C library. */
 static _Noreturn void go_on(const char *name, int code)
 {
     void (*real)(int);

@@ -31,7 +31,7 @@ static void on_signal(int number)
         stop_command();
 }
 
-/* A handler, not SIG_IGN, which programs that are started would inherit. */
+/* An empty handler, because child processes would inherit SIG_IGN. */
 static void on_write_error(int number)
 {
     (void)number;

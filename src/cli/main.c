@@ -42,10 +42,12 @@ static const aphi_command *command_named(const char *name)
     return NULL;
 }
 
-/* help [COMMAND]; help --man prints the manual page. */
+/* Handles help [COMMAND]. The word --man prints the manual page; --help is the same as no word. */
 static int print_help(int count, char **words)
 {
     const aphi_command *command = NULL;
+    if (count > 0 && (!strcmp(words[0], "--help") || !strcmp(words[0], "-h")))
+        count = 0;
     if (count > 0 && !strcmp(words[0], "--man")) {
         aphi_manual_write(commands, APHI_VERSION, stdout);
         return aphi_written(APHI_EXIT_PASS);

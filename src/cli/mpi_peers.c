@@ -2,8 +2,8 @@
  *
  * mpi_peers.c - detection of mpirun, and the link to the other processes.
  *
- * Idea: MPI is loaded only if mpirun has started the process: the program is not linked with it, runs without it, and
- *       starts as quickly. Launchers pass the number of processes in the environment. */
+ * Idea: MPI is loaded only if mpirun started the process. The program is not linked with MPI, runs without it, and
+ *       starts quickly. Launchers pass the number of processes in the environment. */
 #include "cli/mpi_peers.h"
 
 #include "base/options.h"

@@ -7,7 +7,7 @@
 #include "base/options.h"
 #include "cli/exit_codes.h"
 
-/* Choices, in the order of aphi_colour and aphi_trace_format. */
+/* The values of options, in the order of aphi_colour and aphi_trace_format. */
 extern const char *const aphi_colour_names[], *const aphi_format_names[], *const aphi_environment_names[];
 
 #define APHI_COLOUR_OPTION(type, field) \
@@ -19,9 +19,9 @@ extern const char *const aphi_colour_names[], *const aphi_format_names[], *const
      .choices = aphi_environment_names, .take = aphi_take_environment, .help = text}
 #define APHI_JSON_OPTION(type, field) APHI_FLAG(type, field, "json", "print one JSON object")
 
-/* const char *: the name of an environment. */
+/* Takes the name of an environment into a const char *. */
 int aphi_take_environment(void *field, const char *name, const char *value);
-/* const char *: a fault, as aphi_fault_parse reads it. */
+/* Takes a fault, in the syntax of aphi_fault_parse, into a const char *. */
 int aphi_take_fault(void *field, const char *name, const char *value);
 
 /* --waive NAME, repeated */
@@ -32,16 +32,16 @@ typedef struct aphi_waived {
 } aphi_waived;
 
 int aphi_take_waiver(void *field, const char *name, const char *value);
-/* Allows them in the model. Returns false with a message on stderr if the model lacks one. */
+/* Allows the waived violations in the model. Returns false with a message on stderr if the model lacks one. */
 bool aphi_waive_in(const aphi_waived *w, aph_model *model);
-/* The same for commands without a subject: rejects --waive known. */
+/* Like aphi_waive_in, for commands without a subject: rejects --waive known. */
 bool aphi_waive_by_name(const aphi_waived *w, aph_model *model);
 
 /* Loads the model that an operand names. Returns 0, or the exit code after a message on stderr. */
 int aphi_open_model(const char *text, aph_loaded_model *model);
 /* --mutate: a mutant by number or name. Returns NULL with a message on stderr if the model has none of that name. */
 const aph_model *aphi_mutant_named(const aph_model *model, const char *which);
-/* A random seed, short enough to be typed. */
+/* Returns a random seed that is short enough to type. */
 uint64_t aphi_random_seed(void);
 
 #endif

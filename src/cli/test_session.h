@@ -10,7 +10,7 @@
 
 typedef struct aphi_test_session_options {
     const char *spec;                  /* the model as the user named it */
-    aph_model model;                   /* with the waivers allowed */
+    aph_model model;                   /* with the waived violations allowed */
     aphi_subject_options subject;
     const char *preset;                /* --subject, or NULL */
     bool waive_known;                  /* allow the known violations of the preset */
@@ -20,9 +20,9 @@ typedef struct aphi_test_session_options {
     aphi_test_report_options report;
 } aphi_test_session_options;
 
-/* The defaults of antiphon test; of antiphon replay if `script` is not NULL. */
+/* Returns the defaults of antiphon test, or of antiphon replay if `script` is not NULL. */
 aphi_test_session_options aphi_test_session_defaults(const aphi_script *script);
-/* Runs it and writes the report. Returns the exit code. Needs aphi_interrupt_watch. */
+/* Runs the test and writes the report. Returns the exit code. Call aphi_interrupt_watch before. */
 aphi_exit aphi_test_session_run(const aphi_test_session_options *options);
 
 #endif

@@ -3,16 +3,16 @@
  * conformance.c - conformance tests with the SR-sequences of the model, all threads together.
  *
  * Idea:       a sequence is forced on the program: each receive takes the same message as in the model. If the program
- *             reaches the same end by the same events, it has this sequence, too. The race sets show the alternatives:
- *             for each receive, the messages that it could have taken instead. If the race sets of model and program
- *             are always equal, the program has no other sequences: such a sequence would leave the model's at some
- *             receive, and its message would be in the race set there.
+ *             reaches the same end through the same events, it has this sequence, too. The race set of a receive has
+ *             the messages that it could have taken instead. If the race sets of model and program are always equal,
+ *             the program has no other sequences: such a sequence would differ from the model's at some receive, and
+ *             its message would be in the race set of that receive.
  *
  *                 the model's    P1 --m--> P3   race {}          missing event or race: M <= CP fails
  *                 the program's  P1 --m--> P3   race {P2:1}      extra event or race: CP <= M fails
  *
- * Extra:      an extra event ends a run before the rest of the sequence is tested. The sequence is then forced again,
- *             as a prefix only.
+ * Extra:      an extra event ends a run before the rest of the sequence is tested. So the sequence is forced again, now
+ *             as a prefix.
  * Cost:       one run of the program for each sequence.
  * After:      Carver and Lei, "Stateless techniques for generating global and local test oracles", figure 11. */
 #include "execute/conformance.h"
@@ -158,7 +158,7 @@ void aphi_conformance_report(aphi_conformance *c, aphi_violation violation, int 
         return;
     *d = (aphi_difference){.violation = violation, .local_thread = local_thread, .sequence = c->sequence, .id = id,
                            .run = c->recording};
-    snprintf(d->detail, sizeof d->detail, "%s", detail); /* which may be that of the recording */
+    snprintf(d->detail, sizeof d->detail, "%s", detail); /* may point into the recording */
     c->recording = (aphi_recording){0};
     d->forced = aphi_copy(c->forced, c->forced_count * sizeof *c->forced);
     d->forced_count = c->forced_count;
@@ -245,7 +245,7 @@ void aphi_conformance_force(aphi_conformance *c, const aphi_sequence *s)
         }
 }
 
-/* The event after the last recorded one of the thread. */
+/* Returns the id of the event after the thread's last recorded one. */
 static aphi_event_id next_event_of(const aphi_recording *r, unsigned thread)
 {
     aphi_event_id id = {(uint16_t)thread, 1};
@@ -254,7 +254,7 @@ static aphi_event_id next_event_of(const aphi_recording *r, unsigned thread)
     return id;
 }
 
-/* A thread has a missing or an extra event. */
+/* Reports a missing or an extra event of a thread. */
 static void check_divergence(aphi_conformance *c)
 {
     aphi_event_id id = next_event_of(&c->recording, (unsigned)c->recording.number);
@@ -285,7 +285,7 @@ static aphi_violation compare_thread_end(const aphi_conformance *c, const aphi_c
     }
 }
 
-/* Returns true if each thread ends or waits like its component. */
+/* Returns true if each thread ends or waits as its component does. */
 static bool compare_thread_ends(aphi_conformance *c, const aphi_sequence *s)
 {
     for (unsigned t = 0; t < c->model->thread_count; t++) {
@@ -321,7 +321,7 @@ static bool compare_end(aphi_conformance *c, const aphi_sequence *s)
     }
 }
 
-/* The message of a send; a send that waits at the end is not an event yet. */
+/* Returns the message of a send. A send that still waits at the end is not an event yet. */
 static aphi_race_message recorded_message(const aphi_recording *r, aphi_event_id send)
 {
     const aphi_recorded_event *e = aphi_recorded_event_find(r->events, r->event_count, send);

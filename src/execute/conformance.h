@@ -3,8 +3,8 @@
  * conformance.h - conformance of a program on the threads library to its model, decided by tests.
  *
  * There are two relations. M <= CP: the program has all SR-sequences of the model M. CP <= M: the model has all
- * SR-sequences of the program, with at least its OpenLists. Both together are M ~ CP. Tests are the SR-sequences of the
- * model (conformance.c), or the local sequences of each component (conformance_local.c). */
+ * SR-sequences of the program, and its OpenLists include those of the program. M ~ CP means both. The tests are the
+ * SR-sequences of the model (conformance.c), or the local sequences of each component (conformance_local.c). */
 #ifndef APHI_EXECUTE_CONFORMANCE_H
 #define APHI_EXECUTE_CONFORMANCE_H
 
@@ -15,7 +15,7 @@ typedef enum aphi_violation {
     APHI_VIOLATION_NONE,
     APHI_VIOLATION_MISSING,      /* the program cannot do an event of the model */
     APHI_VIOLATION_ENDLESS,      /* a run takes too long */
-    APHI_VIOLATION_CRASHED,      /* a run is killed by a signal, or fails */
+    APHI_VIOLATION_CRASHED,      /* a run was killed by a signal, or failed */
     APHI_VIOLATION_RACE_MISSING, /* a message is missing from a race set of the program */
     APHI_VIOLATION_EXTRA,        /* the model ends or waits forever, the program continues */
     APHI_VIOLATION_STUCK,        /* the model ends, the program waits forever */
@@ -38,14 +38,14 @@ typedef struct aphi_race_set {
     size_t count, capacity;
 } aphi_race_set;
 
-typedef struct aphi_difference { /* between model and program; in numbers of the program's layout */
+typedef struct aphi_difference { /* between model and program; numbers refer to the program's layout */
     aphi_violation violation;
     int local_thread;             /* the thread that was tested alone, or -1 */
-    uint64_t sequence;            /* number of the sequence, of the model or of the thread, from 1 */
+    uint64_t sequence;            /* number of the sequence in the model or the thread, from 1 */
     aphi_event_id id;             /* the first event that differs; index 0: none */
-    aphi_recorded_event *forced;  /* the events of the model, by thread, or of the thread alone */
+    aphi_recorded_event *forced;  /* the model's events: of all threads in turn, or of the one tested */
     size_t forced_count;
-    const aphi_recorded_event *expected; /* the event of the model there, or NULL */
+    const aphi_recorded_event *expected; /* the model's event at that point, or NULL */
     char detail[480];
     aphi_recording run;           /* of the program */
     aphi_race_set model, program; /* the race sets of the event, sorted */
@@ -59,7 +59,7 @@ typedef struct aphi_conformance {
     uint64_t time_ms, events_max;
     uint64_t sequence;              /* number of the current one, from 1 */
     uint64_t tests, runs;
-    aphi_difference missing, extra; /* first violations of M <= CP, of CP <= M */
+    aphi_difference missing, extra; /* the first violation of M <= CP, and of CP <= M */
     bool program_lost;              /* the program has ended; see error */
     char error[512];
     aphi_recorded_event *forced;
@@ -80,8 +80,8 @@ bool aphi_conformance_test(aphi_conformance *c, aphi_sequence *s);
 /* ---- single threads ---------------------------------------------------------------------------------------------- */
 
 typedef struct aphi_conformance_local_result {
-    uint64_t by_events, by_races; /* tested sequences of the thread: without, with race sets */
-    uint64_t untested;            /* not tested to the end: a payload is unknown */
+    uint64_t by_events, by_races; /* number of tested sequences: without and with race sets */
+    uint64_t untested;            /* sequences not tested to the end, because a payload is unknown */
     char unknown[100];            /* port and label of such a message */
 } aphi_conformance_local_result;
 
@@ -90,10 +90,10 @@ typedef struct aphi_conformance_local aphi_conformance_local; /* local sequences
 aphi_conformance_local *aphi_conformance_local_open(aphi_conformance *c);
 void aphi_conformance_local_close(aphi_conformance_local *a);
 void aphi_conformance_local_add(aphi_conformance_local *a, aphi_sequence *s);
-/* Captures the payloads of messages from runs of the whole program, up to random_runs of them random. */
+/* Captures the payloads of messages in runs of the whole program, including up to random_runs random runs. */
 void aphi_conformance_local_capture(aphi_conformance_local *a, uint64_t random_runs);
-/* Tests the thread of a component with all its local sequences, until a violation of M <= CP. `c` is the one of
- * aphi_conformance_local_open, or was opened like it. May be called concurrently for different components. */
+/* Tests the thread of a component with all its local sequences, until a violation of M <= CP. `c` is the one passed to
+ * aphi_conformance_local_open, or was opened in the same way. May be called concurrently for different components. */
 aphi_conformance_local_result aphi_conformance_local_test(aphi_conformance_local *a, aphi_conformance *c,
                                                           size_t component);
 
@@ -104,10 +104,10 @@ void aphi_conformance_local_report_crash(aphi_conformance_local *a);
 
 /* Forces all events of the sequence in the next run. */
 void aphi_conformance_force(aphi_conformance *c, const aphi_sequence *s);
-/* Runs all threads with the forced events. `replay`: no other events; otherwise free choices follow, by the seed.
- * Returns false if the program has ended. */
+/* Runs all threads with the forced events. With `replay`, no other events may follow; otherwise free choices follow,
+ * drawn from the seed. Returns false if the program has ended. */
 bool aphi_conformance_run(aphi_conformance *c, bool replay, uint64_t seed);
-/* Stores the first violation of each relation. Takes over the recording. */
+/* Stores the first violation of each relation. Takes ownership of the recording. */
 void aphi_conformance_report(aphi_conformance *c, aphi_violation violation, int local_thread, aphi_event_id id,
                              const char *detail);
 /* Compares model_races and program_races of an event; returns true if they are equal. */
@@ -116,7 +116,7 @@ void aphi_race_set_add(aphi_race_set *r, aphi_race_message message);
 
 /* ---- campaigns --------------------------------------------------------------------------------------------------- */
 
-/* Tests of a program with all sequences of a model, by several testers in parallel. */
+/* Several testers in parallel test a program with all sequences of a model. */
 
 typedef struct aphi_conformance_options {
     const aphi_compiled_model *model;
@@ -124,7 +124,7 @@ typedef struct aphi_conformance_options {
     char **words;                /* command line of the program, NULL-terminated */
     bool local;                  /* test each thread alone */
     const char *thread;          /* local: only this thread; NULL: all */
-    uint64_t captures;           /* local: random runs that capture messages, at most */
+    uint64_t captures;           /* local: maximum number of random runs to capture messages */
     uint64_t limit;              /* sequences; 0: no limit */
     uint64_t time_ms;            /* of a run */
     size_t jobs;                 /* testers, each with a program of its own */
@@ -134,12 +134,12 @@ typedef struct aphi_conformance_options {
 typedef enum aphi_conformance_status {
     APHI_CONFORMANCE_DONE,
     APHI_CONFORMANCE_NO_PROGRAM, /* the program cannot be started, or was lost */
-    APHI_CONFORMANCE_MISMATCH,   /* its threads and ports are not those of the model */
+    APHI_CONFORMANCE_MISMATCH,   /* threads or ports differ from the model's */
 } aphi_conformance_status;
 
 typedef struct aphi_conformance_finding {
     const aphi_difference *difference; /* NULL: none */
-    const aphi_layout *layout;         /* of its numbers */
+    const aphi_layout *layout;         /* the layout to which its numbers refer */
 } aphi_conformance_finding;
 
 typedef struct aphi_conformance_campaign {
@@ -148,9 +148,9 @@ typedef struct aphi_conformance_campaign {
     char error[700];                   /* unless DONE */
     aphi_conformance_finding missing, extra; /* the first violation of M <= CP, and of CP <= M */
     aphi_conformance_local_result *threads;  /* local: by component; else NULL */
-    uint64_t sequences;                /* visited, of the model */
-    bool all_visited;                  /* all sequences of the model */
-    bool complete;                     /* and all tests were finished */
+    uint64_t sequences;                /* number of visited sequences of the model */
+    bool all_visited;                  /* all sequences of the model were visited */
+    bool complete;                     /* all_visited, and all tests were finished */
     uint64_t tests, runs;
     int64_t ns;
     struct aphi_conformance_testers *testers; /* private */
@@ -161,7 +161,7 @@ typedef enum aphi_relation { APHI_RELATION_HOLDS, APHI_RELATION_FAILS, APHI_RELA
 /* Runs the tests. The caller closes the run. */
 aphi_conformance_campaign *aphi_conformance_campaign_open(const aphi_conformance_options *options);
 void aphi_conformance_campaign_close(aphi_conformance_campaign *r);
-/* M <= CP: the program can do everything that the model can. M ~ CP: and nothing else. */
+/* M <= CP: the program can do everything that the model can. M ~ CP: it can also do nothing else. */
 aphi_relation aphi_conformance_at_least(const aphi_conformance_campaign *r);
 aphi_relation aphi_conformance_equivalent(const aphi_conformance_campaign *r);
 

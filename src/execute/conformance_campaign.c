@@ -2,9 +2,9 @@
  *
  * conformance_campaign.c - tests of a program with all sequences of a model.
  *
- * Idea:       the sequences are visited one after another (src/explore/parallel.c). Each is a test of the whole
- *             program; or, if local, all are collected first, and each thread is tested alone. A violation found by one
- *             tester stops all. */
+ * Idea:       the sequences are visited one after another (src/explore/parallel.c). Each sequence is a test of the
+ *             whole program. If local, the sequences are first collected, and then each thread is tested alone. A
+ *             violation found by one tester stops all testers. */
 #include "execute/conformance.h"
 
 #include "base/clock.h"
@@ -55,7 +55,7 @@ static bool test_sequence(void *context, aphi_explorer *e)
     return go_on && !is_stopped(r) && (!r->options.limit || number < r->options.limit);
 }
 
-/* Collecting local sequences takes one worker. */
+/* Local sequences are collected by one worker. */
 static void visit_sequences(aphi_conformance_campaign *r)
 {
     size_t jobs = r->options.jobs;
@@ -87,7 +87,7 @@ static bool is_settled(const aphi_conformance_campaign *r)
     return false;
 }
 
-/* The next component to test; SIZE_MAX: none. */
+/* Returns the next component to test, or SIZE_MAX if there is none. */
 static size_t next_component(aphi_conformance_campaign *r, bool settled)
 {
     struct aphi_conformance_testers *all = r->testers;

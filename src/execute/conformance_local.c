@@ -9,16 +9,16 @@
  *                 program   D1 alone           <--forced--        |
  *                                              --OpenLists-->  race sets, compared with the model's
  *
- * Race sets:  a receive could have taken a message instead if it is open to it and the message can be ready: its send
- *             is not caused by the receive, it is not received before, and no message is ahead of it in its queue. Only
- *             the first condition depends on the thread. So each test stores, for each receive, the messages that can
- *             be ready, filtered by the model's state on one side, and by the thread's OpenList on the other.
- * Payloads:   the model does not have them. They are captured, by port and label, from runs of the whole program:
- *             with one sequence of the model for each needed message, then with random choices. If a payload remains
- *             unknown, the prefix before its receive is tested: the thread must wait for that message. A crash or
- *             timeout of the whole program in such a run is reported if no single thread shows a violation.
+ * Race sets:  a receive could have taken a message instead if it is open to the message and the message can be ready:
+ *             the receive does not cause its send, it was not received before, and no message is ahead of it in its
+ *             queue. Only openness depends on the thread. So each test stores the messages that can be ready at each
+ *             receive. The model's race set has those that its state accepts; the thread's has those in its OpenList.
+ * Payloads:   the model has none. They are captured, by port and label, in runs of the whole program: first with one
+ *             sequence of the model for each needed message, then with random choices. If a payload remains unknown,
+ *             the prefix before its receive is tested: the thread must wait for that message. A crash or timeout of the
+ *             whole program in such a run is reported if no single thread shows a violation.
  * Invariants: 1. `events` of a component has each of its event sequences once: EVENT_SIZE words for each event, then
- *                the state in which it ends
+ *                the end state
  *             2. `ready_sets` has, for an index of `events`, the messages that can be ready at its receives: READY_SIZE
  *                words each, sorted and without duplicates
  * Cost:       one run for each event sequence of each component; memory for all of them.
@@ -195,7 +195,7 @@ void aphi_conformance_local_add(aphi_conformance_local *a, aphi_sequence *s)
 
 /* ---- payloads ---------------------------------------------------------------------------------------------------- */
 
-/* Captures payloads from a run of the whole program; returns false if it did not end. */
+/* Captures payloads in a run of the whole program. Returns false if the run did not end. */
 static bool capture_run(aphi_conformance_local *a, uint64_t seed)
 {
     aphi_recording *r = &a->c->recording;
@@ -270,7 +270,7 @@ typedef struct local_test { /* one event sequence of one component */
     const uint32_t *key;
     size_t count;        /* of events */
     size_t known;        /* events before the first unknown payload */
-    bool stuck_sending;  /* the component waits in a send at the end, which is forced, too */
+    bool stuck_sending;  /* the component ends waiting in a send, which is forced, too */
 } local_test;
 
 static void force_event(local_test *t, const uint32_t *k)
@@ -465,7 +465,7 @@ static void encode_race_set(const aphi_race_set *set, words *code)
     }
 }
 
-/* Compares all race sets; also collects the different combinations of the model. */
+/* Compares all race sets; also collects the model's distinct combinations of race sets. */
 static bool compare_ready_set(local_test *t, const uint32_t *ready_set, size_t size)
 {
     aphi_conformance *c = t->c;

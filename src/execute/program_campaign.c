@@ -14,7 +14,7 @@ typedef struct campaign {
     aphi_program_campaign result;
     aphi_program *program;
     uint64_t seed;                             /* of the last random run */
-    aphi_recording recording, again, given;    /* of a run, of its replay, of a line of a file */
+    aphi_recording recording, again, given;    /* the run, its replay, and the sequence of a line of a file */
     aphi_races race_sets;
     aphi_buffer line;
 } campaign;
@@ -41,7 +41,7 @@ static aphi_program_run_options run_options(const campaign *x, uint64_t seed)
     return o;
 }
 
-/* The first failure counts, but any other failure replaces a deadlock. */
+/* Keeps the first failure, except that any other failure replaces a deadlock. */
 static void record_failure(campaign *x, aphi_program_outcome outcome, const char *kind, const aphi_recording *r)
 {
     if (x->result.outcome && (x->result.outcome != APHI_PROGRAM_DEADLOCK || outcome == APHI_PROGRAM_DEADLOCK))
@@ -73,7 +73,7 @@ static void record_loss(campaign *x, const char *error)
     describe(x, "%s", error);
 }
 
-/* A complete sequence. */
+/* Returns true for a complete sequence. */
 static bool is_sequence(const aphi_recording *r)
 {
     return r->end == APHI_RECORDING_ENDED || r->end == APHI_RECORDING_DEADLOCK;
@@ -178,7 +178,7 @@ static void run_random(campaign *x)
 
 /* ---- runs of a file ---------------------------------------------------------------------------------------------- */
 
-/* Runs the sequence of a line. Returns false to end the campaign. */
+/* Runs the sequence of the current line. Returns false to end the campaign. */
 static bool follow_sequence(campaign *x)
 {
     aphi_program_run_options o = run_options(x, x->options->seed);

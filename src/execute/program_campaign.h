@@ -16,18 +16,18 @@ typedef struct aphi_program_campaign_options {
     uint64_t limit;            /* sequences; 0: no limit */
     uint64_t time_ms, events_max; /* of a run */
     FILE *list;                /* for the sequences, or NULL */
-    bool races;                /* list them with race sets and vector timestamps */
+    bool races;                /* include race sets and vector timestamps in the list */
     const volatile sig_atomic_t *stop;
 } aphi_program_campaign_options;
 
 typedef enum aphi_program_outcome {
     APHI_PROGRAM_PASS,
     APHI_PROGRAM_DEADLOCK,
-    APHI_PROGRAM_DIVERGED,     /* it cannot follow a sequence */
+    APHI_PROGRAM_DIVERGED,     /* the program cannot follow a sequence */
     APHI_PROGRAM_ENDLESS,
     APHI_PROGRAM_CRASHED,
     APHI_PROGRAM_BAD_SEQUENCE, /* a file cannot be read */
-    APHI_PROGRAM_NO_PROGRAM,   /* it cannot be started, or was lost */
+    APHI_PROGRAM_NO_PROGRAM,   /* the program cannot be started, or has ended */
     APHI_PROGRAM_INTERRUPTED,
 } aphi_program_outcome;
 

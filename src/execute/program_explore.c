@@ -2,24 +2,24 @@
  *
  * program_explore.c - reachability testing of a program on the threads library: each SR-sequence exactly once.
  *
- * Idea:       a sequence is determined by the send that each receive takes. A run decides its receives one at a time,
- *             when no other event is possible. Each decision is a fork: the receive takes one of the messages available
- *             at that time, or a later one. The branches of a fork have no sequence in common, so each sequence is
- *             visited once.
+ * Idea:       a sequence is determined by the send that each receive takes. A run resolves its receives one at a time,
+ *             when no other event is possible. Each such receive is a fork: it takes one of the messages available at
+ *             that time, or a later one. The branches of a fork have no sequence in common, so each sequence is visited
+ *             once.
  *
  *                 fork (thread, its next receive, messages a b) --- takes a --- ... all sequences with a
  *                                                               --- takes b --- ... all sequences with b
  *                                                               --- later ----- ... all with another message
  *
- * Later:      this branch is tried only if the receive raced with another send in some run below the fork. If a
- *             sequence pairs the receive with such a send, the causes of the send do not depend on the receive, so some
- *             run in which the receive took a has this send, too: no sequence is missed. Other forks below "later" may
+ * Later:      this branch is tried only if the receive raced with another send in some run below the fork. No sequence
+ *             is missed: if a sequence pairs the receive with such a send, the causes of the send do not depend on the
+ *             receive, so some run in which the receive took a has this send, too. Other forks below "later" may
  *             prevent the send; such a run ends blocked and is not counted.
  * Invariants: 1. the prefix of a fork has all events before it, in a causal order: it can be replayed
  *             2. a receive with excluded messages is the next event of its thread
- * Cost:       a run of the program for each sequence and each blocked end. Memory: the forks of one run, and the events
- *             of the runs in which they were found.
- * Not done:   sharing with the search of models (explore.c), which can copy states and runs nothing twice. */
+ * Cost:       a run of the program for each sequence and each blocked end; memory for the forks of one run, and for the
+ *             events of the runs in which they were found.
+ * Not done:   sharing code with the search of models (explore.c), which copies states and runs nothing twice. */
 #include "execute/program_run.h"
 
 #include "base/memory.h"
@@ -39,9 +39,9 @@ typedef struct fork_point {
     aphi_event_id receive;
     aphi_available_message *options;
     size_t option_count, current;
-    aphi_run_exclusion *excluded; /* at this fork, of all threads */
+    aphi_run_exclusion *excluded; /* excluded sends of all threads at this fork */
     size_t excluded_count;
-    bool raced;                   /* with a send that is not an option */
+    bool raced;                   /* the receive raced with a send that is not an option */
     bool later;                   /* the branch "later" is being searched */
 } fork_point;
 
@@ -65,7 +65,7 @@ static void add_fork(search *s, run_events *t, size_t event, const aphi_run_excl
                      size_t excluded_count)
 {
     const aphi_recorded_event *e = &s->recording.events[event];
-    size_t before = e->sync ? event - 1 : event; /* its send is the event just before */
+    size_t before = e->sync ? event - 1 : event; /* its send is the previous event */
     fork_point f = {
         .run_events = t,
         .prefix_count = before,
@@ -99,7 +99,7 @@ static void add_forks(search *s, const aphi_run_exclusion *ordered, size_t count
     aphi_run_exclusion *excluded = aphi_copy(ordered, count * sizeof *excluded);
     size_t bytes = s->recording.event_count * sizeof *s->recording.events;
     run_events *t = aphi_alloc(sizeof *t + bytes);
-    t->forks = 1; /* until all were added */
+    t->forks = 1; /* held until all forks are added */
     if (bytes)
         memcpy(t->events, s->recording.events, bytes);
     for (size_t i = 0; i < s->recording.event_count; i++) {
@@ -173,7 +173,7 @@ static aphi_program_explore_result run_program(search *s, const aphi_run_exclusi
     return APHI_PROGRAM_EXPLORED;
 }
 
-/* Forces the receive of the fork, and its new send if synchronous, after the prefix. */
+/* Forces the receive of the fork after the prefix, and also its send if that is synchronous. */
 static void force_option(search *s, const fork_point *f, const aphi_available_message *o)
 {
     aphi_recorded_event e = {

@@ -2,11 +2,11 @@
  *
  * program_run.c - controlled runs of a program on the threads library.
  *
- * Idea:       two pipes, whose numbers are in ANTIPHON_THREADS; src/threads/control_client.c documents the protocol.
- *             The program enforces the time limit of a run itself. If it does not respond, it is killed with its
- *             process group after a grace period.
+ * Idea:       antiphon and the program communicate over two pipes, whose descriptors are in ANTIPHON_THREADS;
+ *             src/threads/control_client.c documents the protocol. The program enforces the time limit of a run itself.
+ *             If the program does not respond, its process group is killed after a grace period.
  * Invariants: 1. output of the program is not trusted: numbers are checked against the layout
- *             2. no process outlives aphi_program_close; if this process is killed, the program is, too */
+ *             2. no process outlives aphi_program_close; if antiphon is killed, the program is killed, too */
 #include "execute/program_run.h"
 
 #include "base/clock.h"

@@ -24,12 +24,12 @@ typedef struct aphi_run_payload { /* payload of a message, for a thread that run
 } aphi_run_payload;
 
 typedef struct aphi_program_run_options {
-    uint64_t seed;                     /* of the free choices; 0: always the first */
+    uint64_t seed;                     /* for the free choices; 0: always take the first */
     uint64_t time_ms;                  /* time limit of the run */
     uint64_t events_max;
     bool replay;                       /* no events may follow the forced ones */
     int local_thread;                  /* the thread that runs alone, with its events forced; -1: all threads */
-    const aphi_recorded_event *forced; /* in any order that keeps the order of each thread */
+    const aphi_recorded_event *forced; /* the events of each thread are in order */
     size_t forced_count;
     const aphi_run_exclusion *excluded;
     size_t excluded_count;
@@ -37,7 +37,7 @@ typedef struct aphi_program_run_options {
     size_t sample_count;
 } aphi_program_run_options;
 
-/* No forced events; all threads run. */
+/* Returns options without forced events, with all threads running. */
 aphi_program_run_options aphi_program_run_options_default(uint64_t seed, uint64_t time_ms);
 
 /* Starts a program (words as for execvp) and waits until it calls aph_threads_run. Returns NULL with a message on
@@ -47,7 +47,7 @@ void aphi_program_close(aphi_program *p);
 aphi_layout *aphi_program_layout(aphi_program *p);
 /* When *stop is set, the current run fails, as if the program had ended. */
 void aphi_program_set_stop(aphi_program *p, const volatile sig_atomic_t *stop);
-/* One run. Returns false with a message if the program has ended; then it can only be closed. */
+/* Makes one run. Returns false with a message if the program has ended; it can only be closed then. */
 bool aphi_program_run(aphi_program *p, const aphi_program_run_options *options, aphi_recording *r, char *error,
                       size_t size);
 
@@ -66,11 +66,11 @@ typedef enum aphi_program_explore_result {
     APHI_PROGRAM_LOST,
 } aphi_program_explore_result;
 
-/* Called for each sequence, and for each run that crashed, failed, diverged or did not end, after which the search is
- * not complete. Return false to stop. */
+/* Called for each sequence, and for each run that crashed, failed, diverged or did not end; such a run makes the search
+ * incomplete. Return false to stop. */
 typedef bool aphi_program_visit(void *context, const aphi_recording *r, const aphi_races *races);
 
-/* Of the limits, time_ms and events_max apply to each run. On APHI_PROGRAM_LOST, the program has ended; see error. */
+/* The limits time_ms and events_max apply to each run. APHI_PROGRAM_LOST: the program has ended; see error. */
 aphi_program_explore_result aphi_program_explore(aphi_program *p, const aphi_program_run_options *limits,
                                            aphi_program_visit *visit, void *context, aphi_program_explore_stats *stats,
                                                  char *error, size_t size);

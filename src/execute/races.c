@@ -5,14 +5,14 @@
  * Idea:       vector clocks give the causal order. A send is in the race set of a receive r that took another message
  *             if
  *               1. r was open to it,
- *               2. r did not cause it. A synchronous send is one event with its receive; for it, r must not have caused
- *                  the events of its thread before it,
+ *               2. r did not cause it. A synchronous send is one event with its receive, so r must
+ *                  not have caused the earlier events of the sender,
  *               3. it was received after r, or not at all,
  *               4. the medium could have delivered it: on an ordered port, all earlier messages of its sender were
- *                  received before r; with one queue for all senders, the causes of both can be ordered so that it is
- *                  first and all receives are respected (port_queue_order.c).
+ *                  received before r; with one queue for all senders, the causes of r and of the send have an order
+ *                  that agrees with all receives and puts the send first (port_queue_order.c).
  *             Synchronous sends that still wait at the end are candidates, too.
- * Cost:       receives times sends to their thread, and the same again for 4; times events with shared queues. */
+ * Cost:       receives times sends to their thread, twice because of 4; with shared queues, also times events. */
 #include "execute/recording.h"
 
 #include "base/memory.h"
@@ -28,7 +28,7 @@ typedef struct race_send {
     bool sync;
     uint32_t received;         /* index of the receive; UINT32_MAX: not received */
     const uint32_t *before;    /* clock of the event before it in its thread, or NULL */
-    uint32_t *clock;           /* NULL: it still waits */
+    uint32_t *clock;           /* NULL: the send still waits */
     uint32_t earlier_received; /* last receive of an earlier message of its sender to the port; 0: none */
 } race_send;
 
@@ -118,7 +118,7 @@ static void compute_clocks(finder *f)
             race_send *o = find_send(f, e->peer);
             if (o) {
                 join_clock(f, clock, o->clock);
-                if (e->sync) /* one event of both threads */
+                if (e->sync) /* a synchronous pair is one event of both threads */
                     memcpy(o->clock, clock, threads * sizeof *clock);
             }
         }
@@ -137,7 +137,7 @@ static void add_waiting_sends(finder *f)
     }
 }
 
-/* Sends of a thread are in its order. */
+/* The sends of a thread are listed in program order. */
 static void find_earlier_sends(finder *f)
 {
     size_t ports = f->layout->port_count;

@@ -42,7 +42,7 @@ static inline bool aphi_event_id_equal(aphi_event_id a, aphi_event_id b)
     return a.thread == b.thread && a.index == b.index;
 }
 
-typedef struct aphi_open_item { /* of the OpenList of a receive */
+typedef struct aphi_open_item { /* an item of the OpenList of a receive */
     uint16_t port;
     uint32_t label;
 } aphi_open_item;
@@ -72,7 +72,7 @@ const aphi_recorded_event *aphi_recorded_event_find(const aphi_recorded_event *e
 typedef enum aphi_thread_status { /* at the end of a run */
     APHI_THREAD_RUNNING,
     APHI_THREAD_RECEIVING,
-    APHI_THREAD_SENDING, /* synchronously */
+    APHI_THREAD_SENDING, /* waits in a synchronous send */
     APHI_THREAD_PORT_FULL,
     APHI_THREAD_ENDED,
     APHI_THREAD_ABSENT,
@@ -89,7 +89,7 @@ typedef enum aphi_recording_end {
     APHI_RECORDING_ENDED,
     APHI_RECORDING_DEADLOCK,
     APHI_RECORDING_BLOCKED,  /* only excluded receives remained */
-    APHI_RECORDING_DIVERGED, /* the forced events cannot be followed: number is the thread, detail the place */
+    APHI_RECORDING_DIVERGED, /* a forced event is impossible: `number` is the thread, `detail` the place */
     APHI_RECORDING_ENDLESS,
     APHI_RECORDING_CRASHED,  /* number is the signal */
     APHI_RECORDING_FAILED,   /* number is the exit code */
@@ -109,7 +109,7 @@ typedef struct aphi_recording {
 
 void aphi_recording_clear(aphi_recording *r); /* keeps the memory */
 void aphi_recording_free(aphi_recording *r);
-/* Returns true if all threads have the same events with the same peers. OpenLists are not compared. */
+/* Returns true if all threads have the same events with the same peers. Does not compare OpenLists. */
 bool aphi_recording_equal(const aphi_layout *c, const aphi_recording *a, const aphi_recording *b);
 
 /* ---- race sets --------------------------------------------------------------------------------------------------- */
@@ -122,7 +122,7 @@ typedef struct aphi_races { /* race sets by event, in the order of the recording
     size_t clock_capacity;
 } aphi_races;
 
-/* Computes the race set of each receive: the sends that it could have taken instead, after the same causes. */
+/* Computes the race set of each receive: the sends that it could have taken instead, with the same causal pasts. */
 void aphi_races_find(const aphi_layout *c, const aphi_recording *r, aphi_races *races);
 void aphi_races_free(aphi_races *races);
 
@@ -132,8 +132,8 @@ void aphi_races_free(aphi_races *races);
  * clocks are omitted. */
 void aphi_recording_write(const aphi_layout *c, const aphi_recording *r, const aphi_races *races, uint64_t number,
                           aphi_buffer *out);
-/* Reads the events of a sequence, thread by thread, not in a causal order. Returns false with a message if the value is
- * malformed, or has threads or ports that are not in the layout. */
+/* Reads the events of a sequence, thread by thread, so they are not in a causal order. Returns false with a message if
+ * the value is malformed, or has threads or ports that are not in the layout. */
 bool aphi_recording_read(aphi_layout *c, aph_value sequence, aphi_recording *r, char *error, size_t size);
 
 #endif

@@ -2,9 +2,9 @@
  *
  * branching.c - forks of the search: the receiver to branch on, and its choices.
  *
- * Idea:       a fork without the branch "later" is best, so a receiver to which no new message can come is picked first
- *             (its choices are a persistent set). A branch is abandoned as soon as a sleeping receiver cannot be woken.
- *             Both use an overapproximation of the messages that components may still send.
+ * Idea:       a fork without the branch "later" is best, so the search first picks a receiver that no new message can
+ *             reach (its choices are a persistent set). A branch is abandoned as soon as a sleeping receiver cannot be
+ *             woken. Both use an overapproximation of the messages that components may still send.
  * Invariants: the picked receiver depends on the current state alone, not on the path to it (except with ports that
  *             have one queue for all senders). */
 #include "explore/explore_state.h"
@@ -19,8 +19,8 @@ static inline const uint64_t *may_send_of(const aphi_explore_state *run, unsigne
     return p->may_send + (size_t)p->states[run->state[thread]].may_send_row * p->thread_count;
 }
 
-/* The inputs for which a further message of the sender would be a new candidate: in an ordered channel that is not
- * empty it would not be at the front. */
+/* Returns the inputs for which another message from the sender would be a new candidate. In an ordered channel that is
+ * not empty, it would not be at the front. */
 static inline uint64_t new_inputs(const aphi_explore_state *run, unsigned sender, unsigned receiver, uint64_t inputs)
 {
     const aphi_compiled_thread *r = &run->model->threads[receiver];
@@ -43,7 +43,7 @@ static inline bool waits_to_send(const aphi_explore_state *run, unsigned thread,
            run->model->channels[s->channel].receiver == receiver;
 }
 
-/* Returns true if y may be able to continue after steps of x. */
+/* Returns true if steps of x may enable y to continue. */
 static inline bool may_enable(const aphi_explore_state *run, unsigned x, unsigned y)
 {
     const aphi_compiled_state *s = &run->model->states[run->state[y]];
@@ -53,7 +53,7 @@ static inline bool may_enable(const aphi_explore_state *run, unsigned x, unsigne
     return inputs && (!(run->sets->sleepers >> y & 1) || new_inputs(run, x, y, inputs));
 }
 
-/* The threads that may continue if those of `seed` do, and those of `frozen` do not. */
+/* Returns the threads that may continue if the threads in `seed` continue and those in `frozen` do not. */
 static uint64_t may_run(const aphi_explore_state *run, uint64_t seed, uint64_t frozen)
 {
     uint64_t live = seed, fresh = seed, rest = run->all_threads & ~seed & ~frozen & ~run->sets->ended;
@@ -73,7 +73,7 @@ static uint64_t may_run(const aphi_explore_state *run, uint64_t seed, uint64_t f
     return live;
 }
 
-/* The threads that may send a new candidate to the receiver. */
+/* Returns the threads that may send a new candidate to the receiver. */
 static uint64_t new_senders(const aphi_explore_state *run, unsigned receiver)
 {
     uint64_t open = run->model->states[run->state[receiver]].open, found = 0;
@@ -87,14 +87,14 @@ static uint64_t new_senders(const aphi_explore_state *run, unsigned receiver)
     return found;
 }
 
-/* Returns false if a sleeping receiver cannot be woken. Readers of shared queues are left out: they may stay stuck. */
+/* Returns false if a sleeping receiver cannot be woken. Readers of shared queues are ignored: they may remain stuck. */
 static bool sleepers_can_wake(const aphi_explore_state *run)
 {
     uint64_t asleep = run->sets->sleepers & ~run->sets->awake & ~run->shared_readers;
     return !asleep || !(asleep & ~may_run(run, run->sets->awake, 0));
 }
 
-/* The receiver to branch on. *complete: no new candidate can come to it. */
+/* Returns the receiver to branch on. Sets *complete if it cannot get a new candidate. */
 static unsigned pick_receiver(const aphi_explore_state *run, bool *complete)
 {
     uint64_t awake = run->sets->awake, undecided = 0, from[APHI_ALTS_COMPONENTS_MAX];

@@ -2,9 +2,8 @@
  *
  * checkpoint.c - pending branches and counts of an interrupted search, in a file.
  *
- * Text: a header with the fingerprint of the model and the counts, then a line of choices for each branch. An empty
- *       line
- * is the whole tree. */
+ * The file is text: a header with the fingerprint of the model and the counts, then a line of choices for each branch.
+ *                   An empty line stands for the whole tree. */
 #include "explore/spill_queue.h"
 
 #include "base/memory.h"
@@ -16,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CHOICES_MAX = 100000 }; /* of a branch */
+enum { CHOICES_MAX = 100000 }; /* maximum per branch */
 
 uint64_t aphi_checkpoint_fingerprint(const aphi_compiled_model *model)
 {
@@ -86,7 +85,7 @@ static bool read_branch(char *line, aphi_branch *branch)
     return true;
 }
 
-/* Adds a branch after an explorer has confirmed that it exists in this model. */
+/* Adds a branch if it exists in this model, which an explorer checks. */
 static bool add_branch(aphi_spill_queue *pending, aphi_explorer *probe, char *line)
 {
     aphi_branch branch = {0};
@@ -95,7 +94,7 @@ static bool add_branch(aphi_spill_queue *pending, aphi_explorer *probe, char *li
         valid = aphi_explorer_begin(probe, &branch);
     branch.share = branch.count ? aphi_explorer_share_left(probe) : 1;
     if (valid)
-        (void)aphi_spill_queue_put(pending, &branch); /* if it cannot spill, neither can the search, which reports it */
+        (void)aphi_spill_queue_put(pending, &branch); /* if spilling fails, the search fails, too, and reports it */
     free(branch.choices);
     return valid;
 }
@@ -108,7 +107,7 @@ static bool read_header(FILE *file, uint64_t *fingerprint, aphi_explore_stats *s
            getc(file) == '\n';
 }
 
-/* Returns the number of valid branches, `count` if all are. */
+/* Returns the number of branches before the first invalid one; `count` if all are valid. */
 static size_t read_branches(FILE *file, const aphi_compiled_model *model, size_t count, aphi_spill_queue *pending)
 {
     aphi_explorer *probe = aphi_explorer_open(model, NULL, NULL);

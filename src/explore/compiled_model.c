@@ -2,10 +2,10 @@
  *
  * compiled_model.c - conversion of a model to the form that the search uses.
  *
- * Idea:       the search only does table lookups. The move of a state on an input is found by a bit count. The inputs
- *             that a component may still send are a row of bit sets; equal rows are shared.
+ * Idea:       the search does only table lookups. A bit count finds the move of a state on an input. The inputs that a
+ *             component may still send are a row of bit sets; equal rows are shared.
  * Invariants: states are numbered component by component, in the model's order; so are inputs
- * Cost:       moves times components, once.
+ * Cost:       the number of moves times the number of components, once.
  * Read next:  explore.c. */
 #include "explore/compiled_model.h"
 
@@ -44,7 +44,7 @@ static void mark_inputs(builder *b)
     }
 }
 
-/* The inputs of a thread are all labels that are sent to its ports or received there, ordered by port and label. */
+/* The inputs of a thread are all labels sent to its ports or received there, ordered by port and label. */
 static bool number_inputs(builder *b)
 {
     aphi_compiled_model *p = b->model;
@@ -190,7 +190,7 @@ static void fill_states(builder *b)
 
 /* ---- inputs that may still be sent ------------------------------------------------------------------------------ */
 
-/* All successors are done. */
+/* Precondition: all successors of the state are finished. */
 static void finish_state(builder *b, uint32_t state)
 {
     aphi_compiled_model *p = b->model;
@@ -210,7 +210,7 @@ static void finish_state(builder *b, uint32_t state)
     s->may_send_row = aphi_intern_number(&b->rows, row, p->thread_count * sizeof *row);
 }
 
-/* Depth first: a state is finished after its successors. */
+/* Depth-first search: finishes each state after its successors. */
 static void finish_from(builder *b, uint32_t root, uint8_t *done, uint32_t *stack, uint32_t *next)
 {
     aphi_compiled_model *p = b->model;

@@ -16,12 +16,12 @@ typedef enum aphi_compiled_kind {
     APHI_COMPILED_TERMINAL,
     APHI_COMPILED_RECEIVE,
     APHI_COMPILED_POST,  /* an asynchronous send */
-    APHI_COMPILED_PASS,  /* a synchronous one */
+    APHI_COMPILED_PASS,  /* a synchronous send */
     APHI_COMPILED_LOCAL,
 } aphi_compiled_kind;
 
 typedef struct aphi_compiled_state {
-    uint64_t open;                  /* inputs that it receives; input n is bit n % 64 */
+    uint64_t open;                  /* inputs that the state receives; input n is bit n % 64 */
     uint32_t first;                 /* index of its moves */
     uint32_t may_send_row;          /* row of may_send */
     uint16_t count;                 /* of moves */
@@ -63,8 +63,8 @@ typedef struct aphi_compiled_model {
     aphi_compiled_move *moves;
     aphi_compiled_channel *channels;
     uint16_t *input_ports, *input_labels;
-    /* may_send[row * thread_count + t]: inputs of t that a component may send to it, now or later, from a state with
-     * that row: an overapproximation. */
+    /* may_send[row * thread_count + t] has the inputs of t that a component in a state with that row may send, now or
+     * later. It is an overapproximation. */
     uint64_t *may_send;
     size_t thread_count, state_count, channel_count, input_count, message_capacity, step_capacity;
     bool has_shared_queues;    /* some port has one queue for all senders */
@@ -75,7 +75,7 @@ typedef struct aphi_compiled_model {
 bool aphi_compiled_model_build(aphi_compiled_model *p, const aphi_alts *a, char *why, size_t size);
 void aphi_compiled_model_free(aphi_compiled_model *p);
 
-/* The number of set bits. Inline, because some targets have no instruction for it. */
+/* Returns the number of set bits. Written out, because some targets have no instruction for it. */
 static inline uint32_t aphi_compiled_popcount(uint64_t set)
 {
     set -= set >> 1 & 0x5555555555555555u;
@@ -83,7 +83,7 @@ static inline uint32_t aphi_compiled_popcount(uint64_t set)
     return (uint32_t)(((set + (set >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
 }
 
-/* The move of a receiving state on an input, or NULL. `exact`: the component has at most 64 inputs. */
+/* Returns the move of a receiving state on an input, or NULL. Set `exact` if the component has at most 64 inputs. */
 static inline const aphi_compiled_move *aphi_compiled_receive(const aphi_compiled_model *p,
                                                               const aphi_compiled_state *s, unsigned input, bool exact)
 {

@@ -2,12 +2,12 @@
  *
  * counting.c - the number of partially ordered runs of a model, without visiting each.
  *
- * Idea:       the search of explore.c, whose forks partition the runs. The number of runs below a fork depends only on
- *             the state there and on its sleeping messages, not on the path to it. So it is memoized.
+ * Idea:       the search is that of explore.c, whose forks partition the runs. The number of runs below a fork depends
+ *             only on the state and the sleeping messages at the fork, not on the path to it, so it is memoized.
  * Invariants: two states with the same key have the same forks, choice by choice, and the same number of sequences. The
- *             key has the states of all threads, the messages in each channel in order, and which of them sleep. All
- *             other fields of a state follow from these.
- * Cost:       a key of a few dozen bytes and two counts for each different fork.
+ *             key has the states of all threads, the messages in each channel in order, and the sleeping ones among
+ *             them. These determine all other fields of a state.
+ * Cost:       a key of a few dozen bytes and two counts for each distinct fork.
  * Not done:   ports with one queue for all senders: the possible fronts depend on the whole run so far, so nothing is
  *             memoized, and all sequences are visited. */
 #include "explore/counting.h"
@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-enum { FORKS_BETWEEN = 1024 }; /* two checks of the limits */
+enum { FORKS_BETWEEN = 1024 }; /* between two checks of the limits */
 
 typedef struct count {
     aphi_uint128 sequences, deadlocks;
@@ -53,7 +53,7 @@ static unsigned char *put_number(unsigned char *p, uint64_t number)
     return p;
 }
 
-/* In an unordered channel, received slots are left out, and slots from before the receiver's sleep are marked. */
+/* In an unordered channel, received slots are omitted, and slots that sleep are marked. */
 static unsigned char *put_channel(const aphi_explore_state *run, unsigned channel, unsigned char *p)
 {
     const aphi_compiled_channel *c = &run->model->channels[channel];
@@ -94,7 +94,7 @@ static void check_limits(counter *k)
 {
     if (++k->forks % FORKS_BETWEEN)
         return;
-    /* Capacities, not sizes: arrays grow by doubling, the hash table by four. */
+    /* Uses capacities, not sizes: arrays grow by a factor of two, the hash table by four. */
     size_t used = k->memo.byte_capacity + k->memo.start_capacity * sizeof *k->memo.start +
                   k->memo.slot_count * sizeof *k->memo.slots + k->count_capacity * sizeof *k->counts;
     k->too_large |= used > k->memory_limit;
@@ -125,7 +125,7 @@ static count count_branches(counter *k, size_t depth, unsigned receiver, size_t 
     return all;
 }
 
-/* From the current state, which is saved[depth]. */
+/* Counts from the current state, which is saved[depth]. */
 static count count_from(counter *k, size_t depth, double share)
 {
     unsigned receiver;

@@ -3,8 +3,8 @@
  * distributed.c - exploration of a model by several processes, on one or more machines.
  *
  * Idea:       each process has a pool of workers (parallel.c). Rank 0 leads: it requests a branch from the process with
- *             the largest pending share, and sends it to an idle one. All such branches pass through its queue, so a
- *             checkpoint is written as by a single process: all processes pause and send their branches to rank 0.
+ *             the largest pending share, and sends it to an idle one. All such branches pass through its queue, so rank
+ *             0 can write a checkpoint as a single process does: all processes pause and send it their branches.
  *
  *               others -> 0   STATUS counts, pending share   IDLE             BRANCH   REFUSED, no branch to give
  *                             PAUSED, all branches sent      STOP the search  DATA of a visit
@@ -12,7 +12,7 @@
  *
  * Invariants: 1. messages between two processes keep their order: when IDLE or PAUSED arrives, all branches and counts
  *                of that process have arrived
- *             2. only an idle process gets a branch, and then it is busy until it sends IDLE again
+ *             2. only an idle process gets a branch; it then counts as busy until it sends IDLE again
  *             3. the search is complete when all processes are idle, no request is open, and the queue is empty
  * Cost:       the supervising thread polls the link every few milliseconds; workers never wait for it.
  * Not done:   a tree of leaders. There are only a few requests per second, so one leader serves a hundred processes. */
@@ -58,7 +58,7 @@ struct aphi_distributed {
     int64_t status_ns;
     /* rank 0 */
     peer *peers;
-    int64_t pause_ns;        /* when PAUSE was sent; 0: no pause */
+    int64_t pause_ns;        /* time when PAUSE was sent; 0: no pause */
     bool warned, end_sent;
 };
 
@@ -137,7 +137,7 @@ uint64_t aphi_distributed_await_model(aphi_distributed *d)
     void *bytes;
     size_t n;
     int from;
-    /* The link has no way to wait. */
+    /* The link cannot wait, so this loop polls. */
     while (!d->link->receive(d->link->context, &from, &bytes, &n))
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     if (n == 1 + sizeof fingerprint && *(char *)bytes == MODEL)
@@ -159,7 +159,7 @@ void aphi_distributed_send(aphi_distributed *d, const char *bytes, size_t n)
     pthread_mutex_unlock(&d->lock);
 }
 
-/* force: even if much is unsent. */
+/* With `force`, sends even if the link has much unsent data. */
 static void flush_outbox(aphi_distributed *d, bool force)
 {
     if (!force && d->link->unsent(d->link->context) > UNSENT_MAX)
@@ -213,7 +213,7 @@ static void handle_leader_message(aphi_distributed *d, aphi_parallel *p, const c
     }
 }
 
-/* All branches are in the queue: sends them. Afterwards the leader knows that this process is idle. */
+/* Sends all branches, which are in the queue. Afterwards the leader treats this process as idle. */
 static void send_pending(aphi_distributed *d, aphi_parallel *p)
 {
     aphi_branch branch;
@@ -230,7 +230,7 @@ static void answer_request(aphi_distributed *d, aphi_parallel *p)
 {
     aphi_branch branch;
     bool idle = aphi_parallel_is_idle(p), waiting = aphi_parallel_queued(p);
-    /* A branch that has just arrived stays: else it could be sent back and forth forever. */
+    /* A branch that has just arrived is kept; otherwise it could be sent back and forth forever. */
     if (idle && waiting)
         return;
     if (idle)
@@ -327,7 +327,7 @@ static void send_end(aphi_distributed *d)
     d->end_sent = true;
 }
 
-/* Warns about a process that does not respond, and later gives up. (If one dies, mpirun usually ends all first.) */
+/* Warns about a process that does not respond, and later gives up. (If one dies, mpirun usually ends the others.) */
 static void check_silence(aphi_distributed *d, aphi_parallel *p, int64_t now)
 {
     char why[200];
@@ -348,7 +348,7 @@ static void check_silence(aphi_distributed *d, aphi_parallel *p, int64_t now)
     }
 }
 
-/* Of the processes that can get a request, the one with the largest share; 0: none. */
+/* Returns the process with the largest share among those that can get a request; 0: none. */
 static int find_busiest(const aphi_distributed *d, double min_share)
 {
     int best = 0;
@@ -426,7 +426,7 @@ static void poll_leader(void *context, aphi_parallel *p)
         save_checkpoint(d, p);
     else if (!d->pause_ns && balance_load(d, p))
         aphi_parallel_end_with(p, APHI_PARALLEL_DONE, "");
-    /* Last, so that every process gets work between two checkpoints, however frequent. */
+    /* Done last, so that every process gets work between two checkpoints, even if they are frequent. */
     if (!aphi_parallel_is_over(p))
         aphi_parallel_check_limits(p);
     check_silence(d, p, aphi_clock_ns());

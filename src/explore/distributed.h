@@ -9,14 +9,14 @@
 
 typedef struct aphi_distributed aphi_distributed;
 
-/* Called in the process of rank 0 with data of another (aphi_distributed_send). Return false to stop the search. */
+/* Called at rank 0 with data from another rank (aphi_distributed_send). Return false to stop the search. */
 typedef bool aphi_distributed_receiver(void *context, const char *bytes, size_t n);
 
 /* The link must outlive the result. */
 aphi_distributed *aphi_distributed_open(const aphi_link *link, aphi_distributed_receiver *receiver, void *context);
 void aphi_distributed_close(aphi_distributed *d);
 
-/* Before the search, rank 0 announces the fingerprint of its model, or 0 if it failed. The others wait for it. */
+/* Before the search, rank 0 announces the fingerprint of its model, or 0 on failure. The others wait for it. */
 void aphi_distributed_announce_model(aphi_distributed *d, uint64_t fingerprint);
 uint64_t aphi_distributed_await_model(aphi_distributed *d);
 
@@ -24,8 +24,8 @@ uint64_t aphi_distributed_await_model(aphi_distributed *d);
  * the search. Waits while too much data is unsent. */
 void aphi_distributed_send(aphi_distributed *d, const char *bytes, size_t n);
 
-/* As aphi_parallel_search, called by all processes. Rank 0 gets the result of all, the others their own. The options
- * checkpoint, resume and progress are for rank 0 only. */
+/* Like aphi_parallel_search, but called by all processes. Rank 0 gets the combined result, each other rank its own. The
+ * options checkpoint, resume and progress are for rank 0 only. */
 aphi_parallel_result aphi_distributed_search(aphi_distributed *d, const aphi_parallel_options *options);
 
 #endif

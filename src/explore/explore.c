@@ -2,12 +2,12 @@
  *
  * explore.c - exploration: each partially ordered run of a model exactly once.
  *
- * Idea:       the only nondeterminism of a run is which message a receive takes. All other events happen at once, so
- *             between receives every thread has ended, or waits to receive or to send. A fork picks one receiver and
- *             partitions all runs by the next message that it takes: each message that it can take now, or a later one.
- *             A partition visits each run exactly once. In the branch "later", the present messages sleep (a sleep
- *             set): the receiver waits for another message. That branch may be empty, which is detected early where
- *             possible (branching.c).
+ * Idea:       the only nondeterminism in a run is which message each receive takes. All other events are done
+ *             immediately, so between receives every thread has ended, or waits to receive or to send. A fork picks one
+ *             receiver and partitions all runs by the next message that it takes: each message that it can take now, or
+ *             a later one. So each run is visited exactly once. In the branch "later", the present messages sleep (a
+ *             sleep set): the receiver waits for another message. That branch may be empty; branching.c detects this
+ *             early where possible.
  * Picture:    fork: D takes a, or b, or a later message (a and b sleep)
  *                   |--- a --- ...      the state before the fork is saved once;
  *                   |--- b --- ...      each branch begins with a copy of it
@@ -19,10 +19,10 @@
  *                message may move ahead: port_queue.c.)
  *             2. asleep is a subset of candidates, and equal to it when a receiver begins to sleep
  *             3. messages and steps of a saved state are never overwritten: branches only append
- * Cost:       one copy of the state per branch, a few hundred bytes; memory is that times the depth of the tree.
- * Not done:   race tables, as in reachability testing: there, a complete run is analysed, and each race variant is run
- *             again from a prefix. Here the choice is made before the run continues, so branches share their prefix.
- * Read next:  compiled_model.h; docs/message-passing.md, for the proof; tests/property/test_explore.c. */
+ * Cost:       one copy of the state per branch, a few hundred bytes; memory is one copy per level of the tree.
+ * Not done:   race tables. Reachability testing analyses a complete run and runs each race variant again from a prefix.
+ *             Here the choice is made before the run continues, so branches share their prefix.
+ * Read next:  compiled_model.h; docs/message-passing.md for the proof; tests/property/test_explore.c. */
 #include "explore/explore.h"
 
 #include "base/memory.h"
@@ -32,7 +32,7 @@
 
 typedef struct fork_point {
     uint32_t first, next, end; /* its choices */
-    uint32_t choice_count;     /* before some were split off */
+    uint32_t choice_count;     /* number before any were split off */
     uint16_t receiver;
 } fork_point;
 
@@ -45,7 +45,7 @@ struct aphi_explorer {
     aphi_choices choices;
     uint16_t *prefix;       /* choices at dropped forks */
     size_t prefix_count, prefix_capacity;
-    double prefix_share;    /* of the tree, below them */
+    double prefix_share;    /* share of the tree below the dropped forks */
     size_t memory_limit;    /* bytes; SIZE_MAX: none */
     aphi_visit *visit;
     void *context;
@@ -55,7 +55,7 @@ struct aphi_explorer {
 
 /* ---- forks ------------------------------------------------------------------------------------------------------- */
 
-/* Saves the current state: from now on the current state is the next block. */
+/* Saves the current state and makes the next block the current one. */
 static void push_fork(aphi_explorer *e, unsigned receiver, size_t first)
 {
     if (e->depth + 2 > e->saved_capacity) {
@@ -200,7 +200,7 @@ bool aphi_explorer_begin(aphi_explorer *e, const aphi_branch *branch)
             return false;
         f->next = f->first + branch->choices[i];
         enter_next(e);
-        f->end = f->next; /* the others belong to other explorers */
+        f->end = f->next; /* the other branches belong to other explorers */
         run_to_fork(e);
         drop_exhausted_forks(e);
     }

@@ -193,7 +193,7 @@ static void clear_sleep(aphi_explore_state *run, unsigned thread)
         run->slept_until[t->incoming[__builtin_ctzll(rest)]] = 0;
 }
 
-/* Resumes the sender of a received message if it waited for that, or for room. */
+/* Resumes the sender if it waited for the receive or for room in the channel. */
 static void resume_sender(aphi_explore_state *run, unsigned channel, bool sync)
 {
     unsigned sender = run->model->channels[channel].sender;

@@ -3,7 +3,7 @@
  * explore_state.h - the state of a run: thread states, messages in transit, candidates of receivers.
  *
  * All data that backtracking restores is in one block, which is copied whole. Messages and steps are only appended, so
- * backtracking restores just the ends of their lists. */
+ * backtracking only restores the ends of their lists. */
 #ifndef APHI_EXPLORE_EXPLORE_STATE_H
 #define APHI_EXPLORE_EXPLORE_STATE_H
 
@@ -17,9 +17,9 @@ typedef struct aphi_message {
 
 /* Sets of threads. */
 typedef struct aphi_explore_sets {
-    uint64_t awake;    /* have a candidate that does not sleep */
-    uint64_t sleepers; /* have a candidate that sleeps */
-    uint64_t ended;    /* are in a terminal state */
+    uint64_t awake;    /* threads with a candidate that does not sleep */
+    uint64_t sleepers; /* threads with a candidate that sleeps */
+    uint64_t ended;    /* threads in a terminal state */
 } aphi_explore_sets;
 
 typedef struct aphi_explore_state {
@@ -28,13 +28,13 @@ typedef struct aphi_explore_state {
     size_t size;             /* of the block, in bytes */
     aphi_explore_sets *sets;
     uint64_t *nonempty;      /* by thread: incoming channels with messages, as bits */
-    uint64_t *candidates;    /* of these, the channels from which it can receive now */
-    uint64_t *asleep;        /* of these, the channels that sleep */
+    uint64_t *candidates;    /* subset of nonempty: channels from which the thread can receive now */
+    uint64_t *asleep;        /* subset of candidates: channels that sleep */
     uint64_t *taken;         /* by unordered channel: slots already received */
     uint32_t *state;         /* by thread */
     uint16_t *done;          /* by thread: number of its steps */
     uint16_t *first, *end;   /* by channel: slots in transit */
-    uint16_t *slept_until;   /* by unordered channel: slots below it sleep */
+    uint16_t *slept_until;   /* by unordered channel: slots below this one sleep */
     /* Not in the block. */
     aphi_message *messages;
     aphi_step *steps;
@@ -47,11 +47,11 @@ void aphi_explore_state_close(aphi_explore_state *run);
 /* Switches to the state in this block, run->size bytes, which the caller owns. */
 void aphi_explore_state_use(aphi_explore_state *run, void *block);
 void aphi_explore_state_begin(aphi_explore_state *run); /* sets the initial state */
-/* The receiver takes that message; then all threads run until the next receive. */
+/* The receiver takes the message; then all threads run to their next receive. */
 void aphi_explore_state_receive(aphi_explore_state *run, unsigned receiver, unsigned channel, unsigned slot);
 /* Puts all candidates of the receiver to sleep. */
 void aphi_explore_state_sleep(aphi_explore_state *run, unsigned receiver);
-/* Returns true if that slot of an unordered channel has a message that the receiver can take. */
+/* Returns true if the slot of an unordered channel has a message that the receiver can take. */
 bool aphi_explore_state_accepts(const aphi_explore_state *run, unsigned receiver, unsigned channel, unsigned slot);
 
 /* ---- forks ------------------------------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ bool aphi_explore_state_accepts(const aphi_explore_state *run, unsigned receiver
 enum { APHI_CHOICE_LATER = UINT16_MAX };
 
 typedef struct aphi_choice {
-    uint16_t channel; /* or APHI_CHOICE_LATER: the present messages sleep, and it takes a later one */
+    uint16_t channel; /* or APHI_CHOICE_LATER: the present messages sleep; it takes a later one */
     uint16_t slot;
 } aphi_choice;
 
@@ -80,10 +80,10 @@ void aphi_branching_apply(aphi_explore_state *run, unsigned receiver, aphi_choic
 
 /* ---- ports with one queue for all senders ------------------------------------------------------------------------ */
 
-/* Updates the candidates from such ports. */
+/* Updates the candidates at these ports. */
 void aphi_port_queue_refresh(aphi_explore_state *run);
-/* Precondition: only sleeping receivers have candidates. Returns true if all of them can be stuck, each behind a
- * message that it does not receive; false if at least one can still take a message that sleeps. */
+/* Precondition: only sleeping receivers have candidates. Returns true if all these receivers can be stuck, each behind
+ * a message that it does not receive. Returns false if at least one can still take a sleeping message. */
 bool aphi_port_queue_stuck(aphi_explore_state *run);
 
 #endif

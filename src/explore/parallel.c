@@ -2,14 +2,15 @@
  *
  * parallel.c - exploration of a model by several threads.
  *
- * Idea:       each worker has an explorer. When a worker is idle, another splits off its largest branch. All branches
- *             pass through one queue. When the workers pause, they put all their branches into it, so the queue is the
- *             whole remaining work: it is written to the checkpoint, and the workers resume. Workers search depth
- *             first, so only one or two forks per level are pending. If memory is limited, a worker beyond its limit
- *             splits off branches next to the root until it uses half of it, and the queue spills to a file.
+ * Idea:       each worker has an explorer. When a worker is idle, another worker splits off its largest branch. All
+ *             branches pass through one queue. For a checkpoint, the workers pause and put all their branches into the
+ *             queue, which is then the whole remaining work. The queue is written to the file, and the workers resume.
+ *             Workers search depth first, so only one or two forks per level are pending. If memory is limited, a
+ *             worker beyond its limit splits off branches near the root until it uses half of the limit, and the queue
+ *             spills to a file.
  * Invariants: 1. a branch is in the queue or with one worker, never both
  *             2. the search is complete when the queue is empty and all workers are idle
- * Cost:       one look at two flags per slice of forks. */
+ * Cost:       two flags are read per slice of forks. */
 #include "explore/parallel.h"
 
 #include "base/clock.h"
@@ -31,8 +32,8 @@ typedef struct worker {
     pool *pool;
     aphi_explorer *explorer;
     pthread_t thread;
-    aphi_explore_stats counted; /* counts of its explorer that are in the sum already */
-    double share_left;          /* pending, of the whole tree */
+    aphi_explore_stats counted; /* counts of its explorer that are already in the sum */
+    double share_left;          /* pending share of the whole tree */
 } worker;
 
 struct aphi_parallel {
@@ -45,7 +46,7 @@ struct aphi_parallel {
     atomic_bool branch_wanted;     /* a worker is idle, and the queue is empty */
     atomic_bool pausing;           /* workers put all branches into the queue, and wait */
     bool over;
-    bool stopping;                 /* by a visit, the limit or a signal */
+    bool stopping;                 /* a visit, the limit or a signal ends the search */
     uint64_t earlier_sequences;    /* from the checkpoint */
     int64_t checkpoint_written_ns; /* when the last checkpoint was written */
     int64_t pause_ns;              /* when the last pause began */
@@ -132,8 +133,8 @@ static bool wait_for_branch(pool *p, aphi_branch *branch)
     return true;
 }
 
-/* Splits off branches for idle workers, and those beyond the memory limit; in a pause, all of them. Returns true in a
- * pause. The lock is held. */
+/* Splits off branches for idle workers, and branches beyond the memory limit; in a pause, all branches. Returns true in
+ * a pause. The lock is held. */
 static bool give_branches(worker *w, aphi_branch *scratch)
 {
     pool *p = w->pool;
@@ -163,7 +164,7 @@ static void *worker_main(void *argument)
     pool *p = w->pool;
     aphi_branch branch, scratch = {0};
     void **contexts = p->options->contexts;
-    /* Opened by this thread, so that its memory shares no cache line with another worker. */
+    /* Opened by this thread, so that its memory shares no cache line with that of another worker. */
     w->explorer = aphi_explorer_open(p->options->model, p->options->visit, contexts ? contexts[w - p->workers] : NULL);
     aphi_explorer_limit_memory(w->explorer, p->options->memory / 2 / p->options->jobs);
     pthread_mutex_lock(&p->lock);
@@ -283,7 +284,7 @@ bool aphi_parallel_is_interrupted(const aphi_parallel *p)
     return p->result.interrupted;
 }
 
-/* Checkpoints take at most a tenth of the time, whatever their interval. */
+/* Checkpoints take at most a tenth of the time, regardless of their interval. */
 static bool is_due(const aphi_parallel *p, int64_t passed_ns)
 {
     return (double)passed_ns > p->options->checkpoint_interval * 1e9 && passed_ns > 9 * p->checkpoint_ns;

@@ -4,13 +4,13 @@
  *
  * Idea:       the order in which messages entered such a queue is not part of a sequence; only receives reveal it. So
  *             messages are not ordered when they are sent. A message can be at the front if no other message in the
- *             same port must have been sent before it. Once it is received, it was sent before all other messages in
- *             the port, and this order constrains all later receives.
- * Picture:    X: s' --> u           if port p delivers s before s', then t -> s -> s' -> u:
- *             Y: t --> s            in another port, u cannot be ahead of t
+ *             same port must have been sent before it. Receiving a message implies that it was sent before all other
+ *             messages in the port. This order constrains all later receives.
+ * Picture:    X: s' --> u if port p delivers s before s', then t -> s -> s' -> u: Y: t --> s in another port, u cannot
+ *             be ahead of t
  * Invariants: the order of all events so far has no cycles
- * Cost:       a walk over the run so far for each pair of messages at the fronts of a port. Models without such ports
- *             pay nothing. */
+ * Cost:       one pass over the run so far for each pair of messages at the fronts of a port. Models without such ports
+ *             have no cost. */
 #include "explore/explore_state.h"
 
 #include "base/memory.h"
@@ -20,9 +20,9 @@
 
 #define NONE UINT32_MAX
 
-/* An event has two nodes: it begins, and it is done. Between them, a synchronous message is in the queue; an
- * asynchronous send begins when there is room. The events of a thread are consecutive; the last is the one in which it
- * waits. */
+/* An event has two nodes, its beginning and its end. A synchronous message is in the queue between the two; an
+ * asynchronous send begins when there is room. The events of a thread are consecutive; the last is the one in which the
+ * thread waits. */
 typedef struct event_graph {
     const aphi_explore_state *run;
     uint32_t *base;          /* by thread: its first node */
@@ -30,7 +30,7 @@ typedef struct event_graph {
     uint32_t *partner;       /* of a send, its receive; of a synchronous receive, its send */
     uint32_t *room;          /* for a receive: the send that began when it freed room */
     uint32_t *next;          /* for a send: the send received next from the same port, or NONE */
-    uint16_t *last;          /* of the send received last from a port: the port + 1 */
+    uint16_t *last;          /* for the send received last from a port: the port + 1 */
     uint32_t *stack;
     uint8_t *seen;
     uint32_t *fronts;        /* by channel: the send of the message at its front, or NONE */
@@ -151,7 +151,7 @@ static void visit_node(event_graph *g, uint32_t node, size_t *count)
     g->stack[(*count)++] = node;
 }
 
-/* All messages in the port come later: the fronts of its channels, and so the messages behind them. */
+/* Visits the fronts of all channels of the port, except one: they come later, and so do the messages behind them. */
 static void visit_port_fronts(event_graph *g, unsigned port, uint32_t except, size_t *count)
 {
     for (unsigned c = 0; c < g->run->model->channel_count; c++)

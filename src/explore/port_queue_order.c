@@ -3,13 +3,13 @@
  * port_queue_order.c - ports with one queue for all senders: possible fronts of the queue in a recorded sequence.
  *
  * Idea:       messages entered a queue in the order in which they were received, and the remaining messages entered
- *             after those. If the message in question is first, the other remaining messages entered after it. Each of
- *             these facts gives a send one predecessor. A schedule that respects predecessors and causes is built
- *             greedily: each thread runs as far as it can. If a thread cannot finish, no such order exists.
- * Picture:    queue p:  a b | c d     a, then b was received. Can d be the first that remains? Then  a -> b -> d -> c
- * Invariants: an event has two steps: it begins, and it is done. An asynchronous message enters its queue when its send
- *             begins, for which there must be room. A synchronous message is in the queue from the beginning of its
- *             send until it is received.
+ *             after the received ones. If the message in question is first, the other remaining messages entered after
+ *             it. Each of these facts gives a send one predecessor. A schedule that respects predecessors and causes is
+ *             built greedily: each thread runs as far as it can. If a thread cannot finish, no such order exists.
+ * Picture:    queue p: a b | c d a, then b was received. Can d be the first that remains? Then a -> b -> d -> c
+ * Invariants: an event has two steps, its beginning and its end. An asynchronous message enters its queue when its send
+ *             begins, which requires room. A synchronous message is in the queue from the beginning of its send until
+ *             it is received.
  * Cost:       at most events times threads. */
 #include "explore/sequence.h"
 
@@ -101,7 +101,7 @@ static bool may_finish(const schedule *w, unsigned thread, uint32_t index)
     return e->op == APHI_ALTS_LOCAL || !e->sync || is_done(w, event_id(e->peer, e->peer_index));
 }
 
-/* The number of steps until all events that happened are done, and the front has entered. */
+/* Returns the number of steps until all events that happened are done and the front has entered its queue. */
 static uint32_t steps_needed(const schedule *w, unsigned thread)
 {
     bool front_is_next = w->front == event_id(thread, w->happened[thread]);

@@ -15,13 +15,13 @@
 typedef struct aphi_link {
     unsigned version;
     int rank, size;                           /* this process, and the number of processes; rank 0 leads */
-    void *context;                            /* of the functions */
+    void *context;                            /* argument of the functions */
     /* Copies the message and returns at once. Messages between two processes arrive in order. */
     void (*send)(void *context, int to, const void *bytes, size_t n);
-    /* The next message that has arrived, malloc()ed; returns false if there is none. */
+    /* Returns the next message that has arrived, malloc()ed. Returns false if there is none. */
     bool (*receive)(void *context, int *from, void **bytes, size_t *n);
     size_t (*unsent)(void *context);          /* bytes that the receivers have not taken yet */
-    void (*close)(void *context);             /* waits until all is sent and all processes have closed */
+    void (*close)(void *context);             /* waits until all messages are sent and all processes have closed */
     void (*abandon)(void *context, int code); /* ends all processes; does not return */
 } aphi_link;
 

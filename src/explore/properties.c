@@ -108,7 +108,7 @@ bool aphi_properties_any(const aphi_properties *p)
     return p->deadlock_free || p->exclusive || p->forbidden.count;
 }
 
-/* The label of a local event; SIZE_MAX if no component has such an event, even if messages have that label. */
+/* Returns the label of a local event, or SIZE_MAX if no component has such an event, even if messages have it. */
 static size_t local_event_named(const aphi_alts *a, const char *name)
 {
     size_t label = aphi_alts_label_named(a, name);

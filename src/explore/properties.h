@@ -10,7 +10,7 @@
 
 typedef struct aphi_forbidden {
     const char **texts;           /* "COMPONENT=STATE,..." */
-    aphi_thread_state **states;   /* of each text, once they are parsed */
+    aphi_thread_state **states;   /* for each text, once it is parsed */
     size_t *state_counts;
     size_t count, capacity;
 } aphi_forbidden;                 /* all zero: nothing is forbidden */
@@ -27,7 +27,7 @@ void aphi_forbidden_free(aphi_forbidden *f);
 
 typedef struct aphi_properties {
     bool deadlock_free;
-    const char *exclusive;     /* a local event: no two components may be in the states after it at once; or NULL */
+    const char *exclusive;     /* a local event, or NULL: at most one component at a time may be in a state after it */
     aphi_forbidden forbidden;
     size_t exclusive_label;    /* set by aphi_properties_resolve; SIZE_MAX: none */
 } aphi_properties;

@@ -2,12 +2,12 @@
  *
  * sequence.c - one complete SR-sequence: events, vector clocks, race sets.
  *
- * Idea:       the explorer logs the steps of each thread. Sends are matched with receives; then vector clocks are
- *             computed thread by thread, each as far as the clocks it depends on are known.
+ * Idea:       the explorer logs the steps of each thread. Sends are matched with receives. Then vector clocks are
+ *             computed thread by thread, each as far as the clocks on which it depends are known.
  * Invariants: 1. the two events of a synchronous pair have the same clock
  *             2. mediums have no entry in a clock. A send that waited for room in a full medium happens after the
  *                receive that freed it
- * Cost:       events times threads; a race set costs that again for each send to a port with one queue. */
+ * Cost:       events times threads; a race set costs the same again for each send to a port with one queue. */
 #include "explore/sequence.h"
 
 #include "base/memory.h"
@@ -68,7 +68,7 @@ static void match_sends(aphi_sequence *s)
             }
 }
 
-/* Lists the sends of each channel in order, including one that waits at the end, as the event after the last. */
+/* Lists the sends of each channel in order. A send that waits at the end is listed as the event after the last. */
 static void list_sends(aphi_sequence *s)
 {
     const aphi_compiled_model *p = s->model;
@@ -119,7 +119,7 @@ static void join_clock(uint16_t *clock, const uint16_t *other, size_t n)
         clock[i] = clock[i] > other[i] ? clock[i] : other[i];
 }
 
-/* Joins the clocks of the events right before an event of its thread, and before its wait for room. */
+/* Joins the clock of the previous event of the thread and, after a wait for room, of the receive that freed it. */
 static void begin_clock(const aphi_sequence *s, unsigned thread, uint32_t index, uint16_t *clock)
 {
     size_t n = s->model->thread_count;
@@ -137,7 +137,7 @@ static bool can_be_timed(const aphi_sequence *s, unsigned thread, uint32_t index
     if (e->op == APHI_ALTS_LOCAL)
         return true;
     if (e->sync)
-        return timed[e->peer] >= e->peer_index; /* the peer event is next, or done */
+        return timed[e->peer] >= e->peer_index; /* the peer event is next or already has a clock */
     if (e->op == APHI_ALTS_RECEIVE)
         return timed[e->peer] > e->peer_index;
     return !e->freed_by || timed[e->peer] >= e->freed_by;
@@ -197,7 +197,7 @@ void aphi_sequence_load(aphi_sequence *s, const aphi_explorer *e)
 
 /* ---- races ------------------------------------------------------------------------------------------------------- */
 
-/* Returns true if the send, or the wait at the end of its thread, cannot begin before the event has happened. */
+/* Returns true if the send (or the wait at the end of its thread) cannot begin before the event has happened. */
 static bool is_begun_after(const aphi_sequence *s, unsigned sender, uint32_t send, unsigned thread, uint32_t event)
 {
     bool done = send < s->first[sender + 1] - s->first[sender];
@@ -213,7 +213,7 @@ static bool is_received_before(const aphi_sequence *s, unsigned sender, uint32_t
     return send < s->first[sender + 1] - s->first[sender] && e->matched && e->peer_index < index;
 }
 
-/* Adds the causes of the event, or of the wait at the end of its thread, to happened[], counts by thread. */
+/* Adds the causes of the event (or of the wait at the end of its thread) to happened[], a count by thread. */
 static void add_causes(const aphi_sequence *s, unsigned thread, uint32_t index, uint32_t *happened)
 {
     bool done = index < s->first[thread + 1] - s->first[thread];
@@ -238,7 +238,7 @@ static bool could_lead(const aphi_sequence *s, const aphi_compiled_channel *c, u
     return aphi_port_queue_order_can_lead(&order, happened, c->sender, send, c->port);
 }
 
-/* Adds the sends of one channel that the receive could have taken, if it were open to them. */
+/* Adds the sends of one channel that the receive could have taken if it were open to them. */
 static void add_concurrent_sends(aphi_sequence *s, size_t channel, unsigned thread, uint32_t index)
 {
     const aphi_compiled_channel *c = &s->model->channels[channel];
@@ -253,7 +253,7 @@ static void add_concurrent_sends(aphi_sequence *s, size_t channel, unsigned thre
             (c->medium != APHI_MEDIUM_PORT || could_lead(s, c, send, thread, index)))
             s->races[s->race_count++] = (uint32_t)c->sender << 16 | send;
         if (c->medium != APHI_MEDIUM_UNORDERED)
-            return; /* the later sends are behind this one */
+            return; /* the later sends are behind this one in the queue */
     }
 }
 
@@ -287,15 +287,15 @@ void aphi_sequence_find_race_set(aphi_sequence *s, unsigned thread, unsigned ind
 
 /* ---- properties -------------------------------------------------------------------------------------------------- */
 
-/* Returns true if t can have done exactly k events when u has done exactly l. If this holds for all pairs of some
- * threads, it holds for all of them at once: with their causes, these events are a prefix of the sequence. */
+/* Returns true if t can have done exactly k events when u has done exactly l. If this holds for each pair of a set of
+ * threads, it holds for all of them together: these events and their causes are a prefix of the sequence. */
 static bool can_coincide(const aphi_sequence *s, unsigned t, uint32_t k, unsigned u, uint32_t l)
 {
     return !(k && clock_of(s, t, k - 1)[u] > l) && !(l && clock_of(s, u, l - 1)[t] > k);
 }
 
-/* The number of events that the thread does before it is in the state, or UINT32_MAX if it never is. (It enters a state
- * at most once.) */
+/* Returns the number of events of the thread before it enters the state, or UINT32_MAX if it never does. (A thread
+ * enters a state at most once.) */
 static uint32_t events_before(const aphi_sequence *s, aphi_thread_state thread_state)
 {
     uint32_t count = s->first[thread_state.thread + 1] - s->first[thread_state.thread];

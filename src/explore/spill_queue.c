@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spill_queue.c - queue of pending branches, in memory up to a limit, the rest in a file.
+ * spill_queue.c - queue of pending branches; those beyond a memory limit are kept in a file.
  *
  * Idea:       the file is a stack of blocks. When memory is full, the older half of the list is appended as a block;
  *             when the list is empty, the last block becomes the list, and the file is truncated. Older branches are
- *             nearer to the root: they are large, and wait longest.
- * Picture:    file: [branches, count, bytes] [branches, count, bytes]   list: a b c
+ *             nearer to the root: they are larger and wait longer.
+ * Picture:    file: [branches, count, bytes] [branches, count, bytes] list: a b c
  * Invariants: 1. the block written last is read first
- *             2. the file is unlinked: it disappears with the process
+ *             2. the file is unlinked, so it disappears with the process
  * Cost:       one write and one read for each half of the limit. */
 #include "explore/spill_queue.h"
 
@@ -106,7 +106,7 @@ static bool spill_half(aphi_spill_queue *s)
     return written;
 }
 
-/* Returns the block that ends at that position, malloc()ed, or NULL if it cannot be read. */
+/* Returns the block that ends at `position`, malloc()ed, or NULL if it cannot be read. */
 static char *read_block(const aphi_spill_queue *s, uint64_t position, block_footer *footer)
 {
     if (position < sizeof *footer || !read_at(s->file, footer, sizeof *footer, position - sizeof *footer))

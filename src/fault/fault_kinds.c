@@ -3,8 +3,8 @@
  * fault_kinds.c - the kinds of faults that the proxy injects.
  *
  * Idea:       A head is copied line by line, and an editor writes the replacement of each field; all other bytes are
- *             copied unchanged. The effect on the body is decided with the head (aphi_fault_effect), so that bodies
- *             are forwarded in pieces without being stored: a byte is dropped at the front or added at the end.
+ *             copied unchanged. The effect on the body is determined when the head is read (aphi_fault_effect). So
+ *             bodies are forwarded in pieces, without being stored: a byte is dropped at the front or added at the end.
  * Invariants: 1. a faulty message is well-formed: its length or its chunks agree with its body
  *             2. a message is counted as a candidate only if the fault changes its bytes
  * Read next:  fault_proxy.c, docs/serving.md */
@@ -89,7 +89,7 @@ static bool reject(char *error, size_t size, const char *text, const char *why)
     return false;
 }
 
-/* FROM-as-TO. */
+/* Parses FROM-as-TO. */
 static bool parse_status(aphi_fault *fault, const char *text)
 {
     if (strlen(text) != 10 || strspn(text, "0123456789") != 3 || memcmp(text + 3, "-as-", 4) != 0 ||
@@ -187,14 +187,14 @@ static void edit_fields(aphi_fault *fault, const aphi_head *h, editor edit, cons
     aphi_buffer_add(out, h->bytes + at, h->n - at);
 }
 
-/* Copies the first line and does the same. */
+/* Copies the first line, then does the same as edit_fields. */
 static void edit_head(aphi_fault *fault, const aphi_head *h, editor edit, const char *more, aphi_buffer *out)
 {
     aphi_buffer_add(out, h->bytes, h->start_n);
     edit_fields(fault, h, edit, more, out);
 }
 
-/* Copies the head with n bytes at `at`, a place in it, replaced by the text. */
+/* Copies the head and replaces the n bytes at `at`, which points into it, by the text. */
 static void replace_bytes(const aphi_head *h, const char *at, size_t n, const char *text, aphi_buffer *out)
 {
     size_t before = (size_t)(at - h->bytes);
@@ -287,11 +287,11 @@ void aphi_fault_effect_apply(aphi_fault_effect *effect, const aphi_piece *p, con
 /* ---- tags -------------------------------------------------------------------------------------------------------- */
 
 typedef struct tag {
-    const char *begin, *opaque, *end; /* begin: of W/ or the quote; opaque: after it; end: after the last quote */
+    const char *begin, *opaque, *end; /* at W/ or the quote; after the first quote; after the last quote */
     bool weak;
 } tag;
 
-/* The tag at or after *at. */
+/* Finds the tag at or after *at. */
 static bool next_tag(const aphi_field *f, const char **at, tag *t)
 {
     const char *stop = f->value + f->value_n;
@@ -395,7 +395,7 @@ static void with_first_tag(aphi_fault *fault, const aphi_field *f, aphi_buffer *
     aphi_buffer_str(out, "\r\n");
 }
 
-/* The k-th byte of all tags in the conditions of a head; NULL if there are fewer. */
+/* Returns the k-th byte of the tags in the conditions of a head, or NULL if there are fewer. */
 static const char *tag_byte(const aphi_head *h, uint64_t k)
 {
     aphi_field f;
@@ -464,10 +464,10 @@ static const char *reason(int status)
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         if (reasons[i].status == status)
             return reasons[i].reason;
-    return ""; /* the standard allows that */
+    return ""; /* the standard allows an empty reason phrase */
 }
 
-/* A field about the framing, the connection or the server, not about the resource. */
+/* Returns true for a field about the framing, the connection or the server, not about the resource. */
 static bool is_transport_field(const aphi_field *f)
 {
     static const char *const names[] = {"content-length", "transfer-encoding", "connection", "keep-alive", "trailer",
@@ -496,7 +496,7 @@ static void rename_field(aphi_fault *fault, const aphi_head *h, aphi_buffer *out
     replace_bytes(h, line, 1, *line == 'X' || *line == 'x' ? "Y" : "X", out);
 }
 
-/* The first tag of a target; NULL if it is not known. */
+/* Returns the first tag of a target, or NULL if it is unknown. */
 static aphi_first_tag *first_tag(aphi_fault *fault, uint64_t target)
 {
     for (size_t i = 0; i < fault->tag_count; i++)
@@ -505,7 +505,7 @@ static aphi_first_tag *first_tag(aphi_fault *fault, uint64_t target)
     return NULL;
 }
 
-/* Stores a strong tag; a weak one may rightly stay the same. */
+/* Stores a strong tag. A weak tag is ignored: it may stay the same when the content changes. */
 static void store_first_tag(aphi_fault *fault, uint64_t target, const aphi_field *etag)
 {
     if (fault->tag_count == APHI_FAULT_TAGS || etag->value_n >= APHI_FAULT_TAG_BYTES || etag->value[0] != '"')
@@ -551,7 +551,7 @@ static aphi_fault_effect change_status(aphi_fault *fault, const aphi_head *h, bo
 
 /* ---- heads ------------------------------------------------------------------------------------------------------- */
 
-/* Returns true if the fault would change this message. The message is a request or a response as the fault requires. */
+/* Returns true if the fault would change this message. It is a request or a response, as the fault requires. */
 static bool is_candidate(aphi_fault *fault, const aphi_head *h, uint64_t target)
 {
     const char *line;

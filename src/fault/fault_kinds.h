@@ -31,10 +31,10 @@ typedef enum aphi_fault_kind {
     APHI_FAULT_WRONG_CLIENT,
     APHI_FAULT_WRONG_ORDER,
     APHI_FAULT_STALE_TAG,
-    /* either, as `requests` states */
+    /* requests or responses, depending on `requests` */
     APHI_FAULT_ADD_BYTE,
     APHI_FAULT_DROP_BYTE,
-    /* bytes, of any protocol */
+    /* bytes of any protocol */
     APHI_FAULT_DELAY,
     APHI_FAULT_RESET,
     APHI_FAULT_HALF_CLOSE,
@@ -60,33 +60,33 @@ typedef struct aphi_fault {
     size_t tag_count;
     const char *field;     /* the dropped or renamed field; NULL: any. Points into the parsed text */
     int64_t delay_ns;
-    uint64_t every;        /* each every-th candidate is changed */
+    uint64_t every;        /* N: every N-th candidate is changed */
     aphi_choice choice;
-    uint64_t met, broken;  /* candidates; those that were changed */
+    uint64_t met, broken;  /* number of candidates; number of changed ones */
 } aphi_fault;
 
 /* Parses KIND[:ARG]. The caller sets every and choice. Returns false with a message. */
 bool aphi_fault_parse(aphi_fault *fault, const char *text, char *error, size_t error_size);
-/* The name and the description of the i-th kind; NULL after the last. */
+/* Returns the description of the i-th kind, with its name in *name; NULL after the last kind. */
 const char *aphi_fault_line(size_t i, const char **name);
 /* Returns true if the fault is injected into bytes, not into HTTP messages. */
 bool aphi_fault_is_bytewise(const aphi_fault *fault);
-/* Counts a candidate. Returns whether it is to be changed. */
+/* Counts a candidate. Returns true if it must be changed. */
 bool aphi_fault_due(aphi_fault *fault);
 
 /* The effect of a fault on a message after its head. */
 typedef struct aphi_fault_effect {
     bool drop_body;
     bool drop_byte, add_byte;
-    char byte;          /* to be added */
+    char byte;          /* the byte to be added */
     bool skip_chunk;    /* inside a chunk that became empty */
-    int status;         /* the request is not forwarded, but gets an empty response with this status; 0: it is */
+    int status;         /* not 0: the request is not forwarded; the proxy sends an empty response with this status */
     bool as_get;        /* a HEAD was forwarded as GET, and its response has a body */
     bool close;         /* the connection is closed instead of the response */
 } aphi_fault_effect;
 
-/* Appends the head to out, changed or unchanged. For a response: to_head: to a HEAD; target: a number that identifies
- * the request target. */
+/* Appends the head to out, changed or unchanged. For a response: `to_head` is true if the request was a HEAD, and
+ * `target` is a number that identifies the request target. */
 aphi_fault_effect aphi_fault_head(aphi_fault *fault, const aphi_head *head, bool to_head, uint64_t target,
                                   aphi_buffer *out);
 /* Appends a piece after the head to out, changed by the effect. */

@@ -2,22 +2,22 @@
  *
  * fault_proxy.c - a proxy that injects one kind of fault into the traffic between clients and a target.
  *
- * Idea:       Each connection of a client is a channel with a connection of its own to the target. Bytes are read into
- *             `in` of one side, cut into pieces (http_framing.c), and appended to `out` of the other side, changed or
- *             unchanged (fault_kinds.c).
+ * Idea:       Each client connection is a channel with its own connection to the target. Bytes are read into `in` of
+ *             one side, cut into pieces (http_framing.c), and appended to `out` of the other side, changed or unchanged
+ *             (fault_kinds.c).
  *
  *      client.in -> requests -> target.out        target.in -> responses -> client.out
  *                       |                                          ^
  *                       +-------- pending requests, in order ------+
  *
- *             A pending request states how its response is framed (HEAD), and whether the proxy itself has to respond,
- *             in its turn, because the request was not forwarded.
+ * A pending request determines how its response is framed (HEAD). If the request was not forwarded, the proxy itself
+ * responds when the request is first in the list.
  * Invariants: 1. the memory of a channel is bounded: a side is not read while its `in`, the other's `out`, or the list
  *                of pending requests is full
- *             2. half-closes and resets are forwarded after the bytes before them
+ *             2. half-closes and resets are forwarded after all preceding bytes
  *             3. events are hints: the result of a read or a write decides
- *             4. after each event of a channel it is settled: all bytes are forwarded for which there is room
- * Cost:       two copies of each byte; a read and a write for the bytes that arrive together. */
+ *             4. after each event, its channel is settled: all bytes for which there is room are forwarded
+ * Cost:       each byte is copied twice; bytes that arrive together share one read and one write. */
 #include "fault/fault_proxy.h"
 
 #include "base/clock.h"
@@ -43,14 +43,14 @@ enum {
     LATE_MAX = 64 << 10,   /* body of a response that is overtaken */
     WARNINGS_MAX = 20,
 };
-static const int64_t hold_ns = 20000000;       /* wrong-client: a response waits for another client to wait as well */
-static const int64_t silence_ns = 60000000000; /* for a client that has half-closed and is silenced: it may be gone */
+static const int64_t hold_ns = 20000000;       /* wrong-client: time a response waits for another client */
+static const int64_t silence_ns = 60000000000; /* time limit of a silenced client that has half-closed */
 
 typedef enum { DELAY_OVER, HOLD_OVER, SILENCE_OVER } timer_kind;
 
 typedef struct pending { /* a request without a response */
     char method;      /* 'H': HEAD, 'C': CONNECT, 0: another */
-    short status;     /* not forwarded: the proxy responds with this status; 0: forwarded */
+    short status;     /* not 0: not forwarded; the proxy responds with this status */
     bool close;       /* the connection is closed instead of the response */
     bool interim;     /* the client waits for 100 Continue, which the target will not send */
     bool closes;      /* the last request of its connection */
@@ -64,8 +64,8 @@ typedef struct side {
     aphi_buffer in, out;
     size_t in_start, out_start;
     bool connecting;
-    bool at_end;       /* it has half-closed */
-    bool failed;       /* and was reset, or could not be reached */
+    bool at_end;       /* the peer has half-closed */
+    bool failed;       /* the connection was reset or could not be opened */
     bool write_failed; /* bytes for it are discarded */
     bool shut;         /* we have half-closed */
     bool blocked;      /* the socket accepts no more bytes now */
@@ -73,19 +73,19 @@ typedef struct side {
 } side;
 
 typedef struct channel {
-    uint64_t number;    /* for timers: the count of connections when it was added */
+    uint64_t number;    /* identifies the channel in timers: the number of connections when it was added */
     size_t index;       /* in channels */
     side client, *target;
     aphi_http_framing request_framing, response_framing;
     aphi_fault_effect request_effect, response_effect;
-    bool in_response;   /* the head of a response was forwarded, its end was not */
-    bool interim_head;  /* that response is a 1xx: another follows */
+    bool in_response;   /* the head of a response was forwarded, but not yet its end */
+    bool interim_head;  /* that response is a 1xx; another one follows */
     pending *pending;   /* from first to end */
     size_t first, end, capacity;
     bool silenced;      /* the client receives nothing more */
     bool last;          /* no more requests are taken */
-    bool over;          /* no more responses: the channel ends once its output is written */
-    bool waits_silenced; /* silenced, and the client has half-closed: a timer runs */
+    bool over;          /* no more responses; the channel is closed once its output is written */
+    bool waits_silenced; /* silenced, and the client has half-closed; a timer is running */
     bool delayed;       /* responses wait for a timer */
     bool overtaken;     /* wrong-order: this response is appended to `late`, which follows the next response */
     aphi_buffer late;
@@ -151,7 +151,7 @@ static void free_channel(channel *l)
     free(l);
 }
 
-/* reset: both sides see a reset instead of an end. */
+/* If `reset` is set, both sides get a reset instead of a half-close. */
 static void close_channel(aphi_fault_proxy *p, channel *l, bool reset)
 {
     close_side(p, &l->client, reset);
@@ -273,7 +273,7 @@ static bool has_room_for_requests(const channel *l)
            !(l->last && l->request_framing.state == APHI_FRAMING_HEAD);
 }
 
-/* Forwards the bytes of the client as far as there is room. Returns whether there were any. */
+/* Forwards bytes from the client while there is room. Returns true if any were forwarded. */
 static bool forward_requests(aphi_fault_proxy *p, channel *l)
 {
     side *from = &l->client;
@@ -301,8 +301,8 @@ static bool forward_requests(aphi_fault_proxy *p, channel *l)
 
 /* ---- wrong-client ------------------------------------------------------------------------------------------------ */
 
-/* True if the channels may exchange targets: each receives as many responses as it has pending requests, and of the
- * expected shape. */
+/* Returns true if the channels may exchange targets: each then receives as many responses as it has pending requests,
+ * with the expected framing. */
 static bool can_swap(const channel *a, const channel *b)
 {
     size_t count = pending_count(a);
@@ -350,7 +350,7 @@ static void swap_targets(channel *a, channel *b)
     }
 }
 
-/* True if the response that begins here may be forwarded now. If not, it waits, or the channel has another target. */
+/* Returns true if the response that begins here may be forwarded now. Otherwise it waits or has a new target. */
 static bool decide_client(aphi_fault_proxy *p, channel *l)
 {
     if (p->fault->kind != APHI_FAULT_WRONG_CLIENT || l->in_response || l->decided || l->target->at_end)
@@ -361,7 +361,7 @@ static bool decide_client(aphi_fault_proxy *p, channel *l)
         if (!aphi_fault_due(p->fault))
             return true;
         swap_targets(l, other);
-        settle_channel(p, other); /* it may be closed, but does not change l, whose client is decided */
+        settle_channel(p, other); /* may close `other`, but does not change l, which is decided */
         return false;
     }
     l->decided = !other_client_waits(p, l);
@@ -375,8 +375,8 @@ static bool decide_client(aphi_fault_proxy *p, channel *l)
 
 /* ---- wrong-order ------------------------------------------------------------------------------------------------- */
 
-/* Returns true if the response with this head may follow the next one. The next one must be pending, and both must be
- * framed without regard to their requests. */
+/* Returns true if the response with this head may follow the next one. The next one must be pending, and the framing of
+ * both must not depend on their requests. */
 static bool can_be_late(const channel *l, const aphi_head *head)
 {
     if (pending_count(l) < 2 || l->late.n || head->opaque || head->closes || head->status < 200)
@@ -397,7 +397,7 @@ static void append_late(channel *l)
 
 /* ---- responses --------------------------------------------------------------------------------------------------- */
 
-/* Responds to the first pending requests if they were not forwarded. Returns whether there were any. */
+/* Responds to the unforwarded requests at the front of the pending list. Returns true if there were any. */
 static bool respond_locally(channel *l)
 {
     bool responded = false;
@@ -470,13 +470,13 @@ static bool forward_responses(aphi_fault_proxy *p, channel *l)
         from->in_start += piece.n;
     }
     if (l->target->at_end && !unread(l->target))
-        append_late(l); /* the response that was to overtake it does not come */
+        append_late(l); /* no other response will overtake the late one */
     return forwarded;
 }
 
 /* ---- faults of bytes --------------------------------------------------------------------------------------------- */
 
-/* The target has sent n bytes, the last in its `in`. Returns false if the channel was closed. */
+/* Handles n bytes from the target, the last n in its `in`. Returns false if the channel was closed. */
 static bool inject_bytewise(aphi_fault_proxy *p, channel *l, size_t n)
 {
     aphi_buffer *in = &l->target->in;
@@ -616,7 +616,7 @@ static bool forward_ends(aphi_fault_proxy *p, channel *l)
 static void update_interest(aphi_fault_proxy *p, side *s)
 {
     bool finished = s->at_end && (s->shut || s->write_failed) && !unwritten(s);
-    if (finished) /* or epoll would report EPOLLHUP forever */
+    if (finished) /* otherwise epoll would report EPOLLHUP forever */
         aphi_event_loop_unwatch(&p->loop, &s->watch);
     else
         aphi_event_loop_watch(&p->loop, &s->watch, (may_read(s->channel, s) ? EPOLLIN : 0u) |

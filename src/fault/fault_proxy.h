@@ -11,19 +11,19 @@
 typedef struct aphi_fault_proxy aphi_fault_proxy;
 
 typedef struct aphi_fault_proxy_stats {
-    uint64_t connections, requests, answers; /* messages are not counted for faults of bytes */
+    uint64_t connections, requests, answers; /* byte faults do not count messages */
 } aphi_fault_proxy_stats;
 
-/* Listens on 127.0.0.1, for 0 on a free port. The fault is owned by the caller, and counts its candidates. Returns NULL
- * with a message if it cannot. */
+/* Listens on 127.0.0.1; port 0 selects a free port. The caller keeps the fault, which counts its candidates. Returns
+ * NULL with a message on failure. */
 aphi_fault_proxy *aphi_fault_proxy_open(uint16_t port, const struct sockaddr *target, socklen_t target_size,
                                         aphi_fault *fault, char *error, size_t error_size);
 uint16_t aphi_fault_proxy_port(const aphi_fault_proxy *p);
-/* Forwards until it is stopped. Returns false with a message if it cannot continue. */
+/* Forwards until stopped. Returns false with a message if it cannot continue. */
 bool aphi_fault_proxy_run(aphi_fault_proxy *p, char *error, size_t error_size);
-/* Forwards the bytes in transit, for up to ns, and accepts no more connections. */
+/* Forwards the bytes in transit for up to ns nanoseconds. Accepts no more connections. */
 void aphi_fault_proxy_drain(aphi_fault_proxy *p, int64_t ns);
-/* For signal handlers: aphi_fault_proxy_run returns. It can be called again. */
+/* Makes aphi_fault_proxy_run return. May be called from signal handlers, and repeatedly. */
 void aphi_fault_proxy_stop(aphi_fault_proxy *p);
 aphi_fault_proxy_stats aphi_fault_proxy_stats_of(const aphi_fault_proxy *p);
 void aphi_fault_proxy_close(aphi_fault_proxy *p);

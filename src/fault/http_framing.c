@@ -2,11 +2,11 @@
  *
  * http_framing.c - the boundaries of HTTP/1.1 messages (RFC 9112, section 6).
  *
- * Idea:       The state names the next element. Heads and lines are returned whole, bodies as their bytes arrive.
- * Invariants: 1. the pieces in order are the stream
+ * Idea:       `state` is the kind of the next element. Heads and lines are returned whole, bodies as they arrive.
+ * Invariants: 1. the concatenated pieces are the stream
  *             2. heads, lines, and the concatenated data between them do not depend on the sizes of the reads
  *             3. a head or line beyond its limit is opaque: a caller with a buffer of that size never waits forever
- * Not done:   the codec of the HTTP model: it rejects malformed messages, which a proxy must forward. */
+ * Not done:   use of the codec of the HTTP model, which rejects malformed messages; a proxy must forward them. */
 #include "fault/http_framing.h"
 
 #include "base/buffer.h"
@@ -26,7 +26,7 @@ static aphi_piece opaque_piece(aphi_http_framing *s, size_t n)
     return make_piece(n ? APHI_PIECE_OPAQUE : APHI_PIECE_MORE, n);
 }
 
-/* The end of the line that begins at `from`; 0: not found yet. */
+/* Returns the end of the line that begins at `from`, or 0 if it has not arrived yet. */
 static size_t line_size(const char *bytes, size_t from, size_t n)
 {
     const char *end = memchr(bytes + from, '\n', n - from);
@@ -37,7 +37,7 @@ static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c ==
 
 static bool is_empty_line(const char *line, size_t n) { return n == 1 || (n == 2 && line[0] == '\r'); }
 
-/* Waits for more bytes, unless none follow or the limit is reached. */
+/* Requests more bytes, unless the stream has ended or the limit is reached. */
 static aphi_piece wait_for_more(aphi_http_framing *s, size_t n, size_t most, bool ended)
 {
     if (ended || n >= most)
@@ -202,7 +202,7 @@ bool aphi_head_field(const aphi_head *h, size_t *at, aphi_field *f)
     return true;
 }
 
-/* Returns true if the comma-separated list contains the word; last: as its last element. */
+/* Returns true if the comma-separated list contains the word; with `last`, only its last element counts. */
 static bool list_contains(const aphi_field *f, const char *word, bool last)
 {
     const char *at = f->value, *end = f->value + f->value_n;

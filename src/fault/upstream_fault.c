@@ -3,7 +3,7 @@
  * upstream_fault.c - a fault proxy between the subject and the port on which the tester listens; see upstream_fault.h.
  *
  * The process `antiphon fault` is started, watched and stopped like a subject. It runs for a whole campaign: its only
- * state are its connections, which end with the subject's. */
+ * state is its connections, which end with those of the subject. */
 #include "fault/upstream_fault.h"
 
 #include "base/process.h"

@@ -2,15 +2,16 @@
  *
  * causal_history.c - recorded events with clocks, interned: one list per component, and one of clocks and free room.
  *
- * Idea:       race sets are computed at the end of a run by their definition: the sends that a receive of the target
- *             could have taken instead, after the same events that happened before them and before it.
- * Invariants: 1. a clock has an entry for each component whose events are all recorded: the number of its events in
+ * Idea:       race sets are computed at the end of a run, from their definition: the sends that a receive of the target
+ *             could have taken instead, with the same causal pasts.
+ * Invariants: 1. a clock has an entry for each component whose events are all recorded: the number of these events in
  *                the causal past
- *             2. a sender with limited capacity has a list of receives whose room is still free, oldest first, each
- *                with its clock. A send uses the oldest. Initially there are as many entries as the capacity
- *             3. the stamp of a message is the index of its send in the list of the sender, if recorded; otherwise its
- *                clock, which has one entry then
- * Cost:       each event copies the list to which it is added. */
+ *             2. a sender with limited capacity has a list of receives that freed room which is still unused, oldest
+ *                first, each with its clock. A send uses the oldest. Initially the list has as many entries as the
+ *                capacity
+ *             3. the stamp of a message is the index of its send in the sender's list if sends are recorded, else its
+ *                clock, which then has a single entry
+ * Cost:       adding an event copies its list. */
 #include "local/causal_history.h"
 
 #include "base/memory.h"
@@ -144,8 +145,7 @@ static uint32_t *free_room_of(const aphi_causal_history *h, const aphi_causal_me
     return room ? h->current + h->model->component_count * h->width + (room - 1) * h->room_size : NULL;
 }
 
-/* Uses the oldest free room; returns the receive that freed it. A synchronous send does not wait for it: clock is
- * NULL. */
+/* Uses the oldest free room; returns the receive that freed it. `clock` is NULL for a synchronous send. */
 static uint32_t use_room(const aphi_causal_history *h, const aphi_causal_message *m, uint32_t *clock)
 {
     uint32_t *room_slots = free_room_of(h, m);
@@ -214,7 +214,7 @@ uint32_t aphi_causal_history_add_send(aphi_causal_history *h, uint32_t *record, 
     return (uint32_t)stamp % APHI_CAUSAL_STAMPS;
 }
 
-/* Joins the clock of the message, which is that of its send. */
+/* Joins the clock of the message, which is the clock of its send. */
 static void join_message(const aphi_causal_history *h, const uint32_t *record, const aphi_causal_message *m,
                          uint32_t *clock)
 {
@@ -286,7 +286,7 @@ void aphi_causal_history_clear_clock(aphi_causal_history *h, uint32_t *record, s
 
 /* ---- race sets --------------------------------------------------------------------------------------------------- */
 
-/* Converts the recorded events for port_queue_order.c; all are recorded. */
+/* Converts the recorded events for port_queue_order.c. Precondition: all events of all components are recorded. */
 static aphi_port_queue_order build_queue_order(const aphi_causal_history *h, const uint32_t *record)
 {
     const aphi_reduced_model *g = h->model;
@@ -361,8 +361,7 @@ static bool can_lead(const race_query *r, size_t sender, size_t send, uint32_t p
     return first;
 }
 
-/* Adds the send, begun with that clock, if it races. It is not received before, and not behind another of its
- * sender. */
+/* Adds the send, begun with the given clock, if it races. The message is the next one from its sender. */
 static void add_if_racing(race_query *r, size_t sender, size_t send, uint32_t port, uint32_t label,
                           const uint32_t *clock)
 {

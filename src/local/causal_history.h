@@ -3,9 +3,9 @@
  * causal_history.h - causal history of a state, from which race sets are computed if several components send to one
  * queue.
  *
- * It has all events of the target, and the sends of other components to it. Each component and message has a clock: the
- * number of target events in its causal past. If the target owns a queue with several senders, the possible front of
- * that queue depends on the whole past: then all events of all components are recorded, with vector clocks. */
+ * The history has all events of the target, and the sends of other components to it. Each component and message has a
+ * clock: the number of target events in its causal past. If the target owns a queue with several senders, the possible
+ * front of that queue depends on the whole past. Then all events of all components are recorded, with vector clocks. */
 #ifndef APHI_LOCAL_CAUSAL_HISTORY_H
 #define APHI_LOCAL_CAUSAL_HISTORY_H
 
@@ -28,7 +28,7 @@ typedef struct aphi_causal_history {
 typedef struct aphi_causal_message {
     size_t sender, receiver;
     uint16_t port, label;
-    uint32_t stamp;          /* of an asynchronous one */
+    uint32_t stamp;          /* for an asynchronous message */
 } aphi_causal_message;
 
 /* An event of the target. */
@@ -41,7 +41,7 @@ enum { APHI_CAUSAL_STAMPS = 256 };
 
 void aphi_causal_history_open(aphi_causal_history *h, const aphi_reduced_model *g);
 void aphi_causal_history_close(aphi_causal_history *h);
-/* The number of words of a history in a state; `record` below points to these. */
+/* Returns the number of words of a history in a state; `record` below points to these words. */
 size_t aphi_causal_history_size(const aphi_causal_history *h);
 void aphi_causal_history_start(aphi_causal_history *h, uint32_t *record);
 void aphi_causal_history_add_local(aphi_causal_history *h, uint32_t *record, uint16_t label);
@@ -55,8 +55,8 @@ void aphi_causal_history_add_sync(aphi_causal_history *h, uint32_t *record, cons
 /* Clears the clock of a component that is no longer relevant. */
 void aphi_causal_history_clear_clock(aphi_causal_history *h, uint32_t *record, size_t component);
 
-/* At the end of a run, with the components in the states v: the number of events of the target; one of these events,
- * and its race set, unsorted and malloc()ed. */
+/* For the end of a run, with the components in the states v. The functions return the number of target events; and one
+ * of these events, with its race set, unsorted and malloc()ed. */
 size_t aphi_causal_history_count(const aphi_causal_history *h, const uint32_t *record);
 aphi_causal_event aphi_causal_history_event(const aphi_causal_history *h, const uint32_t *record, const uint32_t *v,
                                             size_t index, aphi_race_candidate **candidates);

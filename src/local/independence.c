@@ -5,19 +5,19 @@
  * Idea:       both copies start in the same state. The first takes the step t in advance. The second makes any choice,
  *             and the first makes the same choice. The messages that the first has sent and the second has not are the
  *             lead, a list for each channel. The step is independent if, for all choices of the second,
- *             1. the first can make the same choice, and the second sends what the lead begins with
+ *             1. the first can make the same choice, and the second sends the messages at the beginning of the lead
  *             2. until the second takes t, it can always continue by itself: it takes t in every complete run
  *             3. when it takes t, both are in the same state and the lead is empty
- *             After each choice both copies run to rest: inner steps that are independent, by the same game, are taken
- *             at once. Otherwise a member that is busy with a message of t could not follow. As the first copy may run
- *             to rest earlier, it need not match an inner step that it cannot take.
+ *             After each choice both copies run to rest: they take all inner steps that are independent, by the same
+ *             game. Otherwise a member that is busy with a message of t could not follow. The first copy may run to
+ *             rest earlier, so it need not match an inner step that it cannot take.
  *
  *                 second   o --x--> o --y--> o --t--> o
  *                          |        |        |       //     first: always in the state of the second after t
  *                 first    o --x--> o --y--> o  =====
  *
- *             The environment is overapproximated: it may send any message that a sender ever sends on a channel, as
- *             often as the sender can still send there. Components are acyclic, so the game ends; results are memoized.
+ *             The environment is overapproximated: it may send any message that a sender ever sends on a channel, while
+ *             that sender has sends left. Components are acyclic, so the game ends; results are memoized.
  * Cost:       at most the states of a cluster times its steps; a lost game usually ends early. */
 #include "local/state_space.h"
 
@@ -52,7 +52,7 @@ static const uint32_t NONE = UINT32_MAX;
 struct aphi_independence {
     aphi_state_space *space;
     cluster_info *clusters;   /* by component; equal for all members */
-    channel_entry **possible; /* by channel: all entries that may ever enter it, with the sender in `channel` */
+    channel_entry **possible; /* by channel: all entries that may ever enter it; their field `channel` is the sender */
     size_t *possible_count;
     uint64_t **may_receive;   /* by component and state: classes that it may still receive */
     aphi_intern states, sent, taken, games, unrested;
@@ -60,7 +60,7 @@ struct aphi_independence {
     result *rested;           /* by key of unrested: the state at rest */
     uint8_t *won;             /* by key of games */
     size_t result_capacity, won_capacity, rested_capacity;
-    uint32_t nothing;         /* in sent: no messages */
+    uint32_t nothing;         /* number in `sent` of the empty list */
     uint32_t *v, *state;      /* scratch */
     channel_entry *log;
     size_t log_count, log_capacity;
@@ -81,7 +81,7 @@ static uint64_t senders_of(const aphi_reduced_model *g, size_t port)
     return found;
 }
 
-/* A port with one sender joins it with the owner, as long as clusters stay small. */
+/* Merges the clusters of a port's only sender and its owner, unless the result is too large. */
 static void merge_clusters(aphi_independence *k, uint64_t senders, size_t owner)
 {
     if (__builtin_popcountll(senders) != 1)
@@ -94,7 +94,7 @@ static void merge_clusters(aphi_independence *k, uint64_t senders, size_t owner)
             k->clusters[c].members = both;
 }
 
-/* Sends from outside must be asynchronous and never wait, and no queue may be contended. */
+/* Marks a cluster unusable if a send from outside is synchronous or may wait, or a queue is contended. */
 static void check_port(aphi_independence *k, const aphi_reduced_port *port, uint64_t senders)
 {
     uint64_t inside = k->clusters[port->owner].members;
@@ -121,7 +121,7 @@ static void list_channels(aphi_independence *k, cluster_info *cluster)
             if (port->channel_of[c] == i)
                 *(cluster->members >> c & 1 ? &inside : &outside) = true;
         if (inside && outside)
-            cluster->usable = false;       /* a bag filled from inside and outside */
+            cluster->usable = false;       /* the bag is filled from inside and outside */
         if (outside)
             cluster->outer[cluster->outer_count++] = i;
         else
@@ -174,7 +174,7 @@ static void list_possible(aphi_independence *k)
         }
 }
 
-/* A fixpoint; components are acyclic and small, so there are few rounds. */
+/* Computes a fixpoint; components are acyclic and small, so there are few rounds. */
 static uint64_t *may_receive_of(const aphi_reduced_model *g, const aphi_reduced_component *comp)
 {
     size_t size = ((size_t)comp->states + 1) * g->words;
@@ -282,7 +282,7 @@ static const uint32_t *load_state(aphi_independence *k, const cluster_info *clus
     return p;
 }
 
-/* The number of messages that may still be taken from a channel. A bag is not ordered and need not be counted. */
+/* Returns the number of messages that may still be taken from a channel. A bag needs no count. */
 static uint32_t message_budget(const aphi_independence *k, const uint32_t *v, uint32_t channel)
 {
     const aphi_reduced_channel *c = &k->space->model.channels[channel];
@@ -318,8 +318,7 @@ static void log_send(aphi_independence *k, uint32_t channel, uint32_t entry)
     k->log[at] = (channel_entry){channel, entry};
 }
 
-/* Makes the sends of a member until it waits; returns false if there was none. Sends to removed components are
- * dropped. */
+/* Performs the sends of a member until it waits. Returns false if there were none. Drops sends to removed ones. */
 static bool settle_member(aphi_independence *k, const cluster_info *cluster, size_t c, uint64_t removed)
 {
     const aphi_reduced_model *g = &k->space->model;
@@ -375,7 +374,7 @@ static uint32_t choice_port(const aphi_independence *k, const choice *x)
     return g->components[x->sender].moves[g->components[x->sender].first[k->v[x->sender]]].port;
 }
 
-/* The move by which the agent makes the choice in k->v, or NONE; assumes that the message is available. */
+/* Returns the move by which the agent makes the choice in k->v, or NONE. Assumes that the message is available. */
 static uint32_t find_move(const aphi_independence *k, const choice *x)
 {
     const aphi_reduced_component *comp = &k->space->model.components[x->agent];
@@ -408,7 +407,7 @@ static bool is_inner_step(aphi_independence *k, const choice *x)
     return false;
 }
 
-/* The index of an outer channel, or outer_count. */
+/* Returns the index of an outer channel, or outer_count. */
 static size_t outer_index(const cluster_info *cluster, uint32_t channel)
 {
     size_t i = 0;
@@ -464,7 +463,7 @@ static result take_choice(aphi_independence *k, const cluster_info *cluster, uin
 
 /* ---- the game ---------------------------------------------------------------------------------------------------- */
 
-/* Appends `more` to the lead, channel by channel, and removes `other`, which must be its beginning; else NONE. */
+/* Appends `more` to the lead, channel by channel, and removes `other` from its beginning; NONE if that fails. */
 static uint32_t new_lead(aphi_independence *k, uint32_t lead, uint32_t more, uint32_t other)
 {
     size_t sizes[3];
@@ -507,14 +506,14 @@ static bool is_inner(const game *q, const choice *x)
     return outer_index(q->cluster, x->channel) == q->cluster->outer_count;
 }
 
-/* Returns true if t comes from a bag outside: then a state does not show whether t was taken. */
+/* Returns true if t takes its message from an outer bag: then a state does not show whether t was taken. */
 static bool is_from_bag(const game *q)
 {
     return !is_inner(q, &q->t) && q->k->space->model.channels[q->t.channel].bag;
 }
 
-/* The second copy makes the choice x. The first may have done an inner step before, on its way to rest: then it stays.
- * When both reach the same state, the second has taken t on its way to rest. */
+/* The second copy makes the choice x. If x is an inner step that the first has already taken on its way to rest, the
+ * first does nothing. If both reach the same state, the second has taken t on its way to rest. */
 static bool match_choice(game *q, uint32_t second, uint32_t first, uint32_t lead, const choice *x)
 {
     result s = take_choice(q->k, q->cluster, second, x);
@@ -533,7 +532,7 @@ static bool match_choice(game *q, uint32_t second, uint32_t first, uint32_t lead
     return new != NONE && play_game(q, s.state, f.state, new);
 }
 
-/* Adds the messages that the environment may offer in k->v. A message behind t in its queue cannot come before t. */
+/* Adds the messages that the environment may offer in k->v. Messages behind that of t in its queue cannot precede t. */
 static size_t list_outer_choices(const game *q, const uint32_t *budgets, choice *all, size_t n)
 {
     const aphi_reduced_model *g = &q->k->space->model;
@@ -601,7 +600,7 @@ static bool play_game(game *q, uint32_t second, uint32_t first, uint32_t lead)
     return won;
 }
 
-/* Takes an inner step that is independent; the state is NONE if there is none. */
+/* Takes an independent inner step; the resulting state is NONE if there is none. */
 static result take_independent_step(aphi_independence *k, const cluster_info *cluster, uint32_t state)
 {
     game q = {.k = k, .cluster = cluster};

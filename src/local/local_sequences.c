@@ -2,9 +2,9 @@
  *
  * local_sequences.c - the local sequences of all components of a model.
  *
- * Idea:       a task is a component and a kind, by events or with race sets. Threads take one task after another and
- *             find its sequences directly (sequence_search.h); or all are projected from the global sequences of the
- *             model (projection.h). The suite has the sequences with race sets, if there are any. */
+ * Idea:       a task is a component and a kind of sequence, with or without race sets. Threads take tasks in turn and
+ *             search for the sequences directly (sequence_search.h); or all sequences are projected from the global
+ *             ones of the model (projection.h). The suite has the sequences with race sets, if these were computed. */
 #include "local/local_sequences.h"
 
 #include "base/buffer.h"
@@ -24,14 +24,14 @@ typedef struct search {
     const aphi_alts *alts;
     const aphi_local_options *options;
     bool races;
-    size_t next;                      /* task */
+    size_t next; /* the next task */
     pthread_mutex_t lock;             /* of next and of the result's status and error */
     aphi_compiled_model model;
     aphi_projection projection;
     aphi_local_sequences *result;
 } search;
 
-/* The first failure counts. */
+/* Keeps the first failure. */
 __attribute__((format(printf, 3, 4))) static void fail(search *s, aphi_local_status status, const char *format, ...)
 {
     va_list args;

@@ -10,7 +10,7 @@
 
 typedef struct aphi_local_options {
     const char *suite;       /* a folder for the sequences, or NULL */
-    bool by_projection;      /* from all global sequences; slow */
+    bool by_projection;      /* project all global sequences; slow */
     bool events_only;        /* without race sets */
     uint64_t jobs;
     const volatile sig_atomic_t *stop;
@@ -20,11 +20,11 @@ typedef enum aphi_local_status {
     APHI_LOCAL_DONE,
     APHI_LOCAL_STOPPED,      /* by *stop */
     APHI_LOCAL_TOO_LARGE,
-    APHI_LOCAL_UNWRITTEN,    /* the suite */
+    APHI_LOCAL_UNWRITTEN, /* the suite could not be written */
 } aphi_local_status;
 
 typedef struct aphi_local_count {
-    uint64_t events, race_sets; /* distinct by events; by events and race sets */
+    uint64_t events, race_sets; /* number of sequences that differ in events; in events or race sets */
 } aphi_local_count;
 
 typedef struct aphi_local_sequences {

@@ -46,7 +46,7 @@ const uint32_t *aphi_projection_encode(aphi_projection *p, const aphi_local_even
     return p->code;
 }
 
-/* The race set of a receive as port, label and sender, sorted and malloc()ed. */
+/* Returns the race set of a receive, sorted by port, label and sender, and malloc()ed. */
 static size_t race_set_of(aphi_sequence *s, unsigned thread, unsigned index, aphi_race_candidate **candidates)
 {
     aphi_sequence_find_race_set(s, thread, index);

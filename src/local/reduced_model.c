@@ -5,11 +5,11 @@
  * 1. Inputs: the pairs of port and label that occur, sorted. A move is then an input and a target state.
  * 2. Partition refinement: initially all states of a component are one block, and all labels of a port one class.
  *    States whose moves differ in class or block are split, and so are labels that a state of the owner distinguishes,
- *    until nothing changes. The result is a bisimulation of the whole model that keeps the target unchanged. Local
- *    events of other components are invisible and skipped.
+ *    until nothing changes. The result is a bisimulation of the whole model that leaves the target unchanged. Local
+ *    events of other components are invisible, and are skipped.
  * 3. Quotient: the reachable blocks become the states.
- * 4. Summaries and channels: the classes that a state may still send, backwards from the last states; the channels of
- *    each port.
+ * 4. Summaries and channels: the classes that each state may still send, computed backwards from the last states, and
+ *    the channels of each port.
  *
  * Cost: a pass over all moves for each round of refinement. */
 #include "local/reduced_model.h"
@@ -129,7 +129,7 @@ static size_t state_signature(const builder *w, size_t c, uint32_t q, uint64_t *
     return n;
 }
 
-/* Splits the blocks of a component; returns true if there are more. */
+/* Splits the blocks of a component; returns true if the number of blocks has grown. */
 static bool split_states(builder *w, size_t c)
 {
     const aphi_alts_component *p = &w->a->components[c];
@@ -370,7 +370,7 @@ static void summarize_component(aphi_reduced_model *g, size_t c)
     free(order);
 }
 
-/* By state: the maximal number of asynchronous sends to a port, or receives from it, on a path from it. */
+/* Returns, by state, the maximal number of asynchronous sends to the port, or receives from it, on a path. */
 static uint32_t *max_moves_from(const aphi_reduced_component *comp, const uint32_t *order, size_t port,
                                 aphi_reduced_kind kind)
 {
@@ -428,7 +428,7 @@ static size_t sender_count(const aphi_reduced_model *g, size_t port)
 }
 
 typedef struct traffic {
-    size_t senders;           /* asynchronous ones */
+    size_t senders;           /* number of asynchronous senders */
     bool limited, single;     /* a sender may have to wait; no sender sends more than once */
 } traffic;
 
@@ -517,7 +517,7 @@ static void add_channels_of(const builder *w, aphi_reduced_model *g, size_t p)
     }
 }
 
-/* With races and a queue for several senders, states have a causal history, in which every message has a sender. */
+/* With races and a queue for several senders, states have a causal history, which needs the sender of every message. */
 static void add_channels(builder *w, aphi_reduced_model *g)
 {
     count_sends(w, g);

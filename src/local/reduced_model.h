@@ -4,7 +4,7 @@
  *
  * States of the other components that are bisimilar are merged, and so are labels on a port that its owner treats alike
  * (classes). The target and the labels on its ports are unchanged. Mediums become channels, each a queue or a bag. Each
- * state has sets of the classes and components that may still be sent to.
+ * state has the sets of classes that it may still send and of components that it may still reach.
  *
  *     model (alts.h)  --->  reduced model: blocks of states, classes of labels, channels  --->  sequence_search.c
  */
@@ -24,10 +24,10 @@ typedef enum aphi_reduced_kind {
 typedef struct aphi_reduced_move {
     uint32_t target;
     uint32_t class;        /* of the label; ports have disjoint classes */
-    uint16_t port, label;  /* the original label; of a merged move, one of them */
+    uint16_t port, label;  /* the original label; for a merged move, one of its labels */
 } aphi_reduced_move;
 
-/* State number `states` is an additional one without moves, for removed components. */
+/* State number `states` is an additional state without moves, used for removed components. */
 typedef struct aphi_reduced_component {
     uint32_t initial, states;
     uint8_t *kind;
@@ -35,7 +35,7 @@ typedef struct aphi_reduced_component {
     aphi_reduced_move *moves;
     /* By state, model->words each: classes that may still be sent, and classes that the state receives. */
     uint64_t *may_send, *accepts;
-    uint64_t *may_reach;    /* by state: components that may still be sent a message */
+    uint64_t *may_reach;    /* by state: components to which it may still send */
     uint64_t *needs;        /* by state: components that must receive before this one can end */
     uint64_t *contends_for; /* by state: components to whose contended ports it may still send */
 } aphi_reduced_component;
@@ -44,12 +44,12 @@ typedef struct aphi_reduced_component {
 
 typedef struct aphi_reduced_port {
     uint16_t owner;
-    uint32_t word, words;    /* of its classes in may_send and accepts */
+    uint32_t word, words;    /* position of its classes in may_send and accepts */
     uint32_t channel, channels;
     uint32_t *channel_of;    /* by sender: the channel that its messages enter */
-    uint32_t *capacity_of;   /* by sender: its messages in transit, at most; 0: never full */
+    uint32_t *capacity_of;   /* by sender: maximum number of its messages in transit; 0: never full */
     bool contended;          /* one queue for several senders: the order of entry matters */
-    uint32_t *receives_left; /* of a contended port, by state of the owner: maximal number of receives */
+    uint32_t *receives_left; /* for a contended port, by state of the owner: maximal number of receives */
     bool ordered;            /* synchronous messages wait for earlier ones of their sender */
     bool has_sync;           /* some send to it is synchronous */
     bool single_class;       /* one bag of messages of a single class */
@@ -60,7 +60,7 @@ typedef struct aphi_reduced_channel {
     bool bag;
     bool has_sender;      /* entries have their sender */
     uint16_t sender;      /* of a queue that is not contended */
-    uint32_t *sends_left; /* of such a queue, by state of the sender: maximal number of sends */
+    uint32_t *sends_left; /* for such a queue, by state of the sender: maximal number of sends */
 } aphi_reduced_channel;
 
 typedef struct aphi_reduced_model {

@@ -2,7 +2,8 @@
  *
  * sequence_dfa.c - sets of sequences of numbers as nodes of one minimal acyclic automaton.
  *
- * A node is an interned key: one edge {0 or 1 for the empty sequence, 0}, then its edges. Unions are memoized by pair.
+ * A node is an interned key: a flag for the empty sequence, stored as an edge {0 or 1, 0}, then its edges. Unions are
+ * memoized by pair.
  * Invariants: 1. the edges of a node are ordered by first number. 2. no edge leads to the empty set. 3. a node is made
  *             after the nodes to which it leads. */
 #include "local/sequence_dfa.h"
@@ -51,7 +52,7 @@ uint32_t aphi_sequence_dfa_prepend(aphi_sequence_dfa *s, uint32_t first, uint32_
     return intern_node(s, edges, 2);
 }
 
-/* Merges the edges of a and b into out. A union may move the nodes, so each edge is looked up again. */
+/* Merges the edges of a and b into out. A union may reallocate the nodes, so each edge is looked up again. */
 static size_t merge_edges(aphi_sequence_dfa *s, uint32_t a, uint32_t b, aphi_sequence_dfa_edge *out)
 {
     size_t na, nb, n = 1, i = 0, j = 0;
@@ -98,7 +99,7 @@ uint32_t aphi_sequence_dfa_union(aphi_sequence_dfa *s, uint32_t a, uint32_t b)
     size_t n = merge_edges(s, a, b, out);
     uint32_t result = intern_node(s, out, n);
     free(out);
-    /* Unions made meanwhile have later numbers. */
+    /* Unions computed in the meantime have higher numbers. */
     APHI_RESERVE(s->union_results, s->union_capacity, s->unions.count);
     s->union_results[number] = result;
     return result;

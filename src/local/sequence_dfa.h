@@ -28,9 +28,9 @@ void aphi_sequence_dfa_free(aphi_sequence_dfa *s);
 /* Prepends `first` to all sequences of `rest`. */
 uint32_t aphi_sequence_dfa_prepend(aphi_sequence_dfa *s, uint32_t first, uint32_t rest);
 uint32_t aphi_sequence_dfa_union(aphi_sequence_dfa *s, uint32_t a, uint32_t b);
-/* The number of sequences; UINT64_MAX: that many or more. */
+/* Returns the number of sequences, or UINT64_MAX if there are at least that many. */
 uint64_t aphi_sequence_dfa_count(const aphi_sequence_dfa *s, uint32_t set);
-/* The edges of a set, ordered by first number. Valid until the next set is made. */
+/* Returns the edges of a set, ordered by first number. Valid until the next set is made. */
 const aphi_sequence_dfa_edge *aphi_sequence_dfa_edges(const aphi_sequence_dfa *s, uint32_t set, size_t *count,
                                                       bool *has_empty);
 

@@ -2,18 +2,18 @@
  *
  * sequence_search.c - local sequences of one component, the target, by a memoized search over states.
  *
- * Idea:       the possible continuations of the target depend only on the state. So each state is searched once; its
- *             result is a set of suffixes (sequence_dfa.h): the union over its steps of the suffixes of the next state,
- *             with the target's events of the step prepended.
- * Reductions: events without a choice are done at once and not memoized (state_space.c). Only the choices of a
- *             persistent set of agents are followed (no other agent can add one before a member moves), or a single
- *             independent step (independence.c). Components that cannot influence the target are removed.
+ * Idea:       the possible continuations of the target depend only on the state. So each state is searched once. Its
+ *             result is a set of suffixes (sequence_dfa.h): for each step, the suffixes of the next state with the
+ *             target's events of the step prepended.
+ * Reductions: events without a choice are done at once and not memoized (state_space.c). Only a single independent step
+ *             is followed (independence.c), or only the choices of a persistent set of agents: no other agent can add a
+ *             choice before a member moves. Components that cannot influence the target are removed.
  *             docs/message-passing.md has the proofs.
- * Races:      runs are followed only in the order in which each receive of the target comes as late as possible. Then
- *             the race set of a receive is the set of messages ready at that time. The order is enforced by bits: after
- *             a receive of the target, only steps that causally depend on it are allowed. If an agent that could have
- *             moved before never learns of the receive, the run is dropped. If several components send to one queue,
- *             there is no such order: states carry their causal history, and race sets are computed at the end
+ * Races:      each run is followed in only one order, in which each receive of the target comes as late as possible.
+ *             Then the race set of a receive is the set of messages ready at that time. The order is enforced by bits:
+ *             after a receive of the target, only steps that causally depend on it are allowed. If an agent could have
+ *             moved before the receive and never depends on it, the run is dropped. If several components send to one
+ *             queue, there is no such order: states carry their causal history, and race sets are computed at the end
  *             (causal_history.h).
  * Cost:       all states with a choice are memoized, a few hundred bytes each. */
 #include "local/sequence_search.h"
@@ -51,7 +51,7 @@ enum { EVENT_OP, EVENT_SYNC, EVENT_PORT, EVENT_LABEL, EVENT_PEER, EVENT_SIZE };
 
 static void record_event(aphi_sequence_search *l, const uint32_t *event, size_t count)
 {
-    if (l->space.has_history) /* it is in the history */
+    if (l->space.has_history) /* the history has the event */
         return;
     APHI_RESERVE(l->event_stack, l->event_capacity, l->event_count + 1);
     l->event_stack[l->event_count++] = aphi_intern_number(&l->events, event, count * sizeof *event);
@@ -83,13 +83,13 @@ size_t aphi_race_candidates_sort(aphi_race_candidate *candidates, size_t count)
     return kept;
 }
 
-/* Sorts the race set of an event, at first .. n; returns its end. */
+/* Sorts the race set of an event, at words first .. n - 1; returns its new end. */
 static size_t sort_candidates(uint32_t *event, size_t first, size_t n)
 {
     return first + 3 * aphi_race_candidates_sort((aphi_race_candidate *)&event[first], (n - first) / 3);
 }
 
-/* Adds the race set of a receive of the target: its other steps, without duplicates. The list of steps is current. */
+/* Adds the race set of a receive of the target: its other steps, without duplicates. The steps must be listed. */
 static size_t add_race_set(const aphi_sequence_search *l, const aphi_space_step *taken, uint32_t *event, size_t n)
 {
     const aphi_state_space *y = &l->space;
@@ -183,8 +183,8 @@ static bool run_forced_events(aphi_sequence_search *l, uint32_t *v)
 
 /* ---- choices ----------------------------------------------------------------------------------------------------- */
 
-/* The smallest superset of `set` to which no other agent can add a choice while no member moves. A waiting sender moves
- * when its receiver does, so the receiver is a member, too. */
+/* Returns the smallest superset of `set` to which no other agent can add a choice while no member moves. A waiting
+ * sender moves with its receiver, so the receiver is a member, too. */
 static uint64_t persistent_set(const aphi_state_space *y, uint64_t set, uint64_t moving)
 {
     for (;;) {
@@ -226,13 +226,13 @@ static uint64_t choose_agents(const aphi_sequence_search *l)
     return best;
 }
 
-/* With races: agents with a step, but none that depends on the target's last receive. */
+/* With races: returns the agents that have steps, but no step that depends on the target's last receive. */
 static uint64_t blocked_agents(const aphi_sequence_search *l)
 {
     return l->space.latest_order ? l->space.enabled & ~l->space.allowed : 0;
 }
 
-/* Returns true if one of them can never learn of that receive. */
+/* Returns true if a blocked agent can never depend on that receive. */
 static bool has_stuck_agent(const aphi_sequence_search *l)
 {
     const aphi_state_space *y = &l->space;
@@ -310,7 +310,7 @@ static bool target_is_done(const aphi_sequence_search *l, const uint32_t *v)
     return l->space.model.components[target].kind[v[target]] == APHI_REDUCED_TERMINAL;
 }
 
-/* The first allowed step of these agents. */
+/* Returns the first allowed step of these agents. */
 static const aphi_space_step *only_step(const aphi_state_space *y, uint64_t agents)
 {
     const aphi_space_step *s = y->steps;
@@ -336,7 +336,7 @@ static bool take_independent(aphi_sequence_search *l, uint32_t *v)
     return i < count;
 }
 
-/* A queue is not contended once its owner is removed, so settling may continue after that. */
+/* A queue is no longer contended once its owner is removed, so forced events may be possible after pruning. */
 static void run_forced_and_prune(aphi_sequence_search *l, uint32_t *v)
 {
     run_forced_events(l, v);
@@ -347,7 +347,7 @@ static void run_forced_and_prune(aphi_sequence_search *l, uint32_t *v)
     } while (run_forced_events(l, v));
 }
 
-/* The sequence of the target at the end of a run, from the causal history. */
+/* Returns the sequence of the target at the end of a run, from the causal history. */
 static uint32_t sequence_of_history(aphi_sequence_search *l, uint32_t *v)
 {
     aphi_state_space *y = &l->space;
@@ -462,7 +462,7 @@ typedef struct enumeration {
     size_t capacity;
 } enumeration;
 
-/* The state of the component in the original model after an event, unique by the restrictions R1 and R2. */
+/* Returns the state of the component after an event, in the original model. R1 and R2 make it unique. */
 static uint32_t state_after(const aphi_alts_component *c, uint32_t state, const uint32_t *event)
 {
     for (uint32_t i = c->first[state]; i < c->first[state + 1]; i++) {

@@ -25,7 +25,7 @@ typedef struct aphi_local_event {
     bool sync;                       /* for sends and receives: the message is synchronous */
     uint32_t port, label;            /* a local event has only the label */
     uint32_t peer;                   /* sender or receiver */
-    uint32_t state;                  /* of the component, before the event; its receives are the OpenList */
+    uint32_t state;                  /* the component's state before the event; its receives are the OpenList */
     const aphi_race_candidate *race; /* sorted by port, label, sender; no duplicates */
     size_t race_count;
 } aphi_local_event;
@@ -44,15 +44,14 @@ typedef struct aphi_sequence_search_options {
 
 typedef struct aphi_sequence_search aphi_sequence_search;
 
-/* Searches. The model must be sound (aphi_alts_check) and outlive the result. */
+/* Runs the search. The model must be sound (aphi_alts_check) and outlive the result. */
 aphi_sequence_search *aphi_sequence_search_open(const aphi_alts *a, size_t component,
                                                 aphi_sequence_search_options options);
 void aphi_sequence_search_close(aphi_sequence_search *l);
 aphi_sequence_search_status aphi_sequence_search_outcome(const aphi_sequence_search *l);
-/* The number of sequences; UINT64_MAX: that many or more. */
+/* Returns the number of sequences, or UINT64_MAX if there are at least that many. */
 uint64_t aphi_sequence_search_count(const aphi_sequence_search *l);
-/* Calls visit for each sequence until it returns false, and returns the last result. Events are valid during the
- * call. */
+/* Calls `visit` for each sequence until it returns false, and returns its last result. Events are valid in the call. */
 typedef bool aphi_sequence_search_visit(void *context, const aphi_local_event *events, size_t count);
 bool aphi_sequence_search_each(const aphi_sequence_search *l, aphi_sequence_search_visit *visit, void *context);
 

@@ -3,8 +3,8 @@
  * state_space.c - states of a reduced model, and their steps.
  *
  * Every choice belongs to an agent, a component: a receiver chooses the message that it receives, and the owner of a
- * contended queue chooses the message that enters it next. All other sends are done at once: they only add to channels
- * of their own or to bags, which disables nothing. */
+ * contended queue chooses the message that enters it next. All other sends are done immediately: they only add to bags
+ * or to channels with one sender, which disables nothing. */
 #include "local/state_space.h"
 
 #include "base/memory.h"
@@ -14,7 +14,7 @@
 
 /* ---- contents ---------------------------------------------------------------------------------------------------- */
 
-/* The number of sender codes in an entry: none, asynchronous senders, synchronous senders. */
+/* Returns the number of sender codes in an entry: none, asynchronous senders, synchronous senders. */
 static uint32_t sender_codes(const aphi_state_space *sp)
 {
     return 2 * (uint32_t)sp->model.component_count + 1;
@@ -27,7 +27,7 @@ uint32_t aphi_state_space_entry(const aphi_state_space *sp, uint32_t channel, ui
     return (class * sender_codes(sp) + knowing) * sp->mark_count + mark;
 }
 
-/* The entry of a synchronous message in a contended queue. */
+/* Returns the entry of a synchronous message in a contended queue. */
 static uint32_t sync_entry(const aphi_state_space *sp, uint32_t channel, uint32_t class, size_t sender, uint32_t mark)
 {
     return aphi_state_space_entry(sp, channel, class, sender + sp->model.component_count, mark);
@@ -224,8 +224,8 @@ static aphi_causal_message message_of(const aphi_state_space *sp, size_t sender,
         .sender = sender, .receiver = receiver, .port = m->port, .label = involves_target ? m->label : 0};
 }
 
-/* Returns true if the contended queue holds all messages that its owner can still receive: later ones are never seen.
- * With a capacity, senders may still wait for room, so the queue is kept as it is. */
+/* Returns true if the contended queue holds all messages that its owner can still receive: later ones are never
+ * received. With a capacity, senders may wait for room, so the result is false. */
 static bool is_saturated(const aphi_state_space *sp, const uint32_t *v, const aphi_reduced_port *port)
 {
     size_t n;
@@ -322,7 +322,7 @@ static void truncate_queues(aphi_state_space *sp, uint32_t *v, size_t owner)
 static void record_receive(aphi_state_space *sp, uint32_t *v, const aphi_space_step *step,
                            const aphi_reduced_move *m)
 {
-    /* The move of the sender has the exact label; the receiver may have a merged one. */
+    /* The move of the sender has the exact label; that of the receiver may have a merged one. */
     aphi_causal_message message = message_of(sp, step->sender, step->sync ? only_move(sp, v, step->sender) : m);
     uint32_t state = step->agent == sp->model.target ? v[step->agent] : 0;
     message.stamp = step->entry % sp->mark_count;
@@ -368,7 +368,7 @@ static bool is_repeated(const uint32_t *e, size_t i, bool knowing)
     return i > 0 && (knowing ? e[i] >> 1 == e[i - 1] >> 1 : e[i] == e[i - 1]);
 }
 
-/* Adds the steps that take the entry by a move in step.move .. end - 1, all on its port. */
+/* Adds the steps that take the entry with one of the moves step.move .. end - 1, which are all on its port. */
 static void list_entry_steps(aphi_state_space *sp, aphi_space_step step, uint32_t end)
 {
     const aphi_reduced_move *moves = sp->model.components[step.agent].moves;

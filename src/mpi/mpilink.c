@@ -2,9 +2,9 @@
  *
  * mpilink.c - libantiphon-mpi: the link of src/explore/process_link.h over MPI.
  *
- * Idea:       antiphon loads this library if mpirun started it. No call blocks except close: sends are asynchronous
- *             and freed later, and a message is received only when it has arrived. The search polls every few
- *             milliseconds, so no processor time is spent on waiting.
+ * Idea:       antiphon loads this library if mpirun started the process. No call blocks except close: sends are
+ *             asynchronous and freed later, and a message is received only when it has arrived. The search polls every
+ *             few milliseconds, so waiting uses no processor time.
  * Invariants: 1. the bytes of a send are kept until MPI is done with them
  *             2. one thread makes all calls */
 #include "explore/process_link.h"

@@ -3,7 +3,7 @@
  * cdeclarations.c - parsing of declarations: the names in scope and their types; see cparser.h.
  *
  * A type is represented by the words of its declaration, without storage classes and qualifiers: "connection", "struct
- * pollfd *". Two spellings of the same type count as two types; mutants may then be missed. */
+ * pollfd *". Two spellings of the same type count as two types, so mutants may be missed. */
 #include "mutate/cparser.h"
 
 #include "base/memory.h"
@@ -73,7 +73,7 @@ static void declare_name(aphi_cparser *p, size_t word, char *type, aphi_cplace p
 typedef struct specifiers {
     aphi_buffer type;
     bool seen, constant, is_typedef;
-    size_t defined; /* the group of fields that it defines; 0: none */
+    size_t defined; /* the group of fields that the specifiers define; 0: none */
 } specifiers;
 
 static void add_word(const aphi_cparser *p, specifiers *t, size_t word)
@@ -118,14 +118,14 @@ static size_t parse_tagged(aphi_cparser *p, size_t i, size_t end, specifiers *t)
         parse_enumerators(p, i + 1, s->match[i]);
     else
         t->defined = parse_fields(p, i + 1, s->match[i]);
-    if (tag == SIZE_MAX) /* a distinct type */
+    if (tag == SIZE_MAX) /* an anonymous type is distinct from all others */
         aphi_buffer_format(&t->type, " %zu", i);
     else if (!is_enum)
         add_member(&p->structs, tag, t->defined, NULL);
     return s->match[i] + 1;
 }
 
-/* Decides by the following words whether a name is a type. */
+/* Returns true if the words after a name show that it is a type. */
 static bool name_is_type(const aphi_cparser *p, size_t i)
 {
     const aphi_csource *s = p->s;

@@ -19,7 +19,7 @@ static const char *const arithmetic[] = {"+ - * / %",         "& | ^",    "<< >>
 
 typedef enum ternary { NO, YES, MAYBE } ternary;
 
-/* Whether the bracket contains a type. */
+/* Returns whether the bracket contains a type. */
 static ternary holds_type(const aphi_cparser *p, size_t open)
 {
     const aphi_csource *s = p->s;
@@ -42,7 +42,7 @@ static ternary holds_type(const aphi_cparser *p, size_t open)
     return MAYBE;
 }
 
-/* Whether the bracket is a cast or the type of a compound literal. */
+/* Returns whether the bracket is a cast or the type of a compound literal. */
 static ternary is_cast(const aphi_cparser *p, size_t open)
 {
     const aphi_csource *s = p->s;
@@ -51,7 +51,7 @@ static ternary is_cast(const aphi_cparser *p, size_t open)
     return holds_type(p, open);
 }
 
-/* Whether an operand ends with this word. */
+/* Returns whether an operand ends with this word. */
 static ternary ends_operand(const aphi_cparser *p, size_t i)
 {
     const aphi_csource *s = p->s;
@@ -67,7 +67,7 @@ static ternary ends_operand(const aphi_cparser *p, size_t i)
         return cast == YES ? NO : cast == NO ? YES : MAYBE;
     }
     if (aphi_csource_is(s, i, "}"))
-        return MAYBE; /* of a compound literal, if a type precedes it */
+        return MAYBE; /* closes a compound literal if a type precedes it */
     return aphi_csource_is_name(s, i) || aphi_csource_is(s, i, "]") || aphi_csource_among(s, i, "true false") ||
            aphi_csource_is_kind(s, i, APHI_C_NUMBER) || aphi_csource_is_kind(s, i, APHI_C_STRING) ||
            aphi_csource_is_kind(s, i, APHI_C_CHARACTER);
@@ -190,7 +190,7 @@ static void mutate_variable(aphi_cparser *p, size_t i)
     }
 }
 
-/* The group of fields of the struct in a type, which may be a pointer or an array; 0: unknown or ambiguous. */
+/* Returns the group of fields of the struct in a type, possibly a pointer or an array; 0 if unknown or ambiguous. */
 static size_t group_of_type(const aphi_cparser *p, const char *type)
 {
     static const char *const prefixes[] = {"const ", "struct ", "union "};
@@ -210,7 +210,7 @@ static size_t group_of_type(const aphi_cparser *p, const char *type)
     return found;
 }
 
-/* The group of the field at i, if it is selected from a variable or from an array element of one; else 0. */
+/* Returns the group of the field at i if it belongs to a variable or to an element of an array variable; else 0. */
 static size_t group_of_field(const aphi_cparser *p, size_t from, size_t i)
 {
     size_t base = i - 2;
@@ -224,7 +224,7 @@ static size_t group_of_field(const aphi_cparser *p, size_t from, size_t i)
     return v && v->type ? group_of_type(p, v->type) : 0;
 }
 
-/* The member with that name, in that group if it is not 0; NULL: none, or ambiguous. */
+/* Returns the member with that name, in the group if it is not 0; NULL if there is none or it is ambiguous. */
 static const aphi_cmember *find_member(const aphi_cparser *p, const aphi_cmembers *all, size_t i, size_t group)
 {
     const aphi_cmember *found = NULL;

@@ -6,8 +6,8 @@
  *     cdeclarations.c   declarations: the names in scope and their types
  *     cexpressions.c    expressions, token by token
  *
- * The parser knows types by their words only and does not expand macros. It skips code that it does not understand: a
- * mutant may be missed, or may not compile, but its change is always the described one. */
+ * The parser compares types by their spelling and does not expand macros. It skips code that it does not understand. So
+ * a mutant may be missed or may not compile, but its change is always the described one. */
 #ifndef APHI_MUTATE_CPARSER_H
 #define APHI_MUTATE_CPARSER_H
 
@@ -15,7 +15,7 @@
 
 typedef struct aphi_cvariable {
     size_t word; /* its name in its declaration */
-    char *type;  /* NULL: not understood; hides outer variables, but never replaces another */
+    char *type;  /* NULL: not understood; the variable hides outer ones, but never replaces another */
     bool local;
 } aphi_cvariable;
 
@@ -37,7 +37,7 @@ typedef struct aphi_cparser {
     size_t variable_count, variable_capacity;
     aphi_cmembers fields, enumerators, types;
     aphi_cmembers structs; /* names of groups of fields: tags, and typedef names defined with them */
-    size_t groups, group;  /* their number; that of the struct whose fields are parsed */
+    size_t groups, group;  /* number of groups; the group of the struct that is being parsed */
     char *function, *returns; /* the current function and its return type; NULL: none */
     unsigned depth;           /* of nested statements and declarations */
 } aphi_cparser;
@@ -57,13 +57,13 @@ void aphi_cparse_source(const aphi_csource *s, aphi_mutants *out);
 void aphi_cparse_block(aphi_cparser *p, size_t from, size_t to);
 void aphi_cparse_expression(aphi_cparser *p, size_t from, size_t to);
 
-/* True if a declaration begins here. */
+/* Returns true if a declaration begins at i. */
 bool aphi_cparse_is_declaration(const aphi_cparser *p, size_t i);
-/* Parses a declaration; head may be NULL. Returns the word after it, or after the part that was understood; always
+/* Parses a declaration; head may be NULL. Returns the word after the declaration, or after its understood part; always
  * above i. */
 size_t aphi_cparse_declaration(aphi_cparser *p, size_t i, size_t end, aphi_cplace place, aphi_chead *head);
 
-/* The innermost variable with this name, or NULL. */
+/* Returns the innermost variable with this name, or NULL. */
 const aphi_cvariable *aphi_cparse_find_variable(const aphi_cparser *p, size_t word);
 bool aphi_cparse_is_type(const aphi_cparser *p, size_t word);
 bool aphi_cparse_is_enumerator(const aphi_cparser *p, size_t word);
@@ -77,7 +77,7 @@ void aphi_cparse_add_text(const aphi_cparser *p, size_t from, size_t to, aphi_bu
 /* Returns the first word outside brackets with one of the spellings, which are separated by spaces; `to` if there is
  * none. */
 size_t aphi_cparse_find(const aphi_cparser *p, size_t from, size_t to, const char *spellings);
-/* The same for the : that ends a label or the first arm of ?:. */
+/* Like aphi_cparse_find, for the : that ends a label or the first arm of ?:. */
 size_t aphi_cparse_find_colon(const aphi_cparser *p, size_t from, size_t to);
 
 #endif

@@ -95,9 +95,9 @@ bool aphi_csource_has_directive(const aphi_csource *s, size_t from, size_t to)
 
 typedef struct conditionals {
     struct {
-        bool active, zero; /* active: this part is read; zero: it is #if 0 */
+        bool active, zero; /* this part is read; it belongs to #if 0 */
     } open[CONDITIONALS_MAX];
-    size_t n, beyond; /* beyond: number of open ones that are nested too deeply; all their parts are read */
+    size_t n, beyond; /* beyond: number of open #ifs nested too deeply; all their parts are read */
 } conditionals;
 
 /* Returns the name of a directive; *rest is the text after it. */

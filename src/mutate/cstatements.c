@@ -59,7 +59,7 @@ static void mutate_delete(aphi_cparser *p, size_t from, size_t to)
         aphi_cparse_add_mutant(p, APHI_OPERATOR_DELETE, from, to, ";");
 }
 
-/* True if another operator makes the same mutant: it exchanges a single comparison, and removes a single !. */
+/* Returns true if another operator makes the same mutant: single comparisons are exchanged, a single ! removed. */
 static bool is_negated_elsewhere(const aphi_cparser *p, size_t from, size_t to)
 {
     static const char binary[] = "&& || ? , = + - * / % & | ^ << >> += -= *= /= %= &= |= ^= <<= >>=";
@@ -154,7 +154,7 @@ static size_t skip_statement(const aphi_cparser *p, size_t i, size_t end)
     return semicolon < end ? semicolon + 1 : end;
 }
 
-/* The part of a statement after the bracket that closes its head; i: the first word of the statement. */
+/* Parses the part of a statement after the bracket that closes its head; i is the first word of the statement. */
 static size_t parse_body(aphi_cparser *p, size_t i, size_t close, size_t end)
 {
     size_t after = parse_statement(p, close + 1, end);
@@ -237,7 +237,7 @@ static size_t parse_return(aphi_cparser *p, size_t i, size_t end)
     return semicolon + 1;
 }
 
-/* An expression, a jump, or a macro, which may look like a loop. */
+/* Parses an expression, a jump, or a macro, which may look like a loop. */
 static size_t parse_simple(aphi_cparser *p, size_t i, size_t end)
 {
     const aphi_csource *s = p->s;

@@ -2,8 +2,8 @@
  *
  * ctokens.c - the tokens of a C source; see ctokens.h.
  *
- * Idea:       translation phases 2 and 3 of the standard in one pass. A cursor skips line splices; the bytes of a token
- *             include them.
+ * Idea:       performs translation phases 2 and 3 of the standard in one pass. A cursor skips line splices, but the
+ *             bytes of a token include them.
  * Invariants: 1. the first token begins at 0, each other one at the end of its predecessor; the last ends the source
  *             2. no token is empty
  * Cost:       linear.
@@ -47,7 +47,7 @@ static size_t skip_splices(const lexer *l, size_t i)
     return i;
 }
 
-/* The character `ahead` after the cursor; -1 past the end. */
+/* Returns the character `ahead` characters after the cursor; -1 past the end. */
 static int peek(const lexer *l, size_t ahead)
 {
     size_t i = skip_splices(l, l->at);
@@ -114,14 +114,14 @@ static void lex_line_comment(lexer *l)
         advance(l, 1);
 }
 
-/* From the opening quote. */
+/* Reads a literal from its opening quote. */
 static bool lex_quoted(lexer *l, size_t begin)
 {
     int quote = peek(l, 0);
     advance(l, 1);
     for (int c; (c = peek(l, 0)) != quote; advance(l, 1)) {
         if (c == '\\')
-            advance(l, 1); /* the loop skips the escaped character; it is not a newline: splices are gone */
+            advance(l, 1); /* the loop skips the escaped character, which is not a newline: splices are skipped */
         if (c == '\n' || c < 0)
             return set_error(l, begin, quote == '"' ? "unterminated string"
                                                 : "unterminated character constant");
@@ -179,7 +179,7 @@ static bool is_literal_prefix(const lexer *l, size_t begin)
 
 static bool is_universal_name(const lexer *l) { return peek(l, 0) == '\\' && (peek(l, 1) == 'u' || peek(l, 1) == 'U'); }
 
-/* An identifier, or a literal with a prefix. */
+/* Reads an identifier, or a literal with a prefix. */
 static bool lex_word(lexer *l, aphi_ctoken_kind *kind)
 {
     size_t begin = l->at;
@@ -193,7 +193,7 @@ static bool lex_word(lexer *l, aphi_ctoken_kind *kind)
     return lex_quoted(l, begin);
 }
 
-/* The longest are tried first. */
+/* Tries the longest punctuators first. */
 static bool lex_punctuator(lexer *l)
 {
     static const char *const all[] = {

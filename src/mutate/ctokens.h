@@ -2,8 +2,8 @@
  *
  * ctokens.h - the tokens of a C source, which cover all of its bytes.
  *
- * Spaces, comments and preprocessor directives are tokens, too: the texts of all tokens, concatenated, are the source.
- * A directive is one token, with the lines that a backslash joins to it. Macros are not expanded. */
+ * Spaces, comments and preprocessor directives are tokens, too: the concatenated texts of all tokens are the source. A
+ * directive, including its continuation lines, is one token. Macros are not expanded. */
 #ifndef APHI_MUTATE_CTOKENS_H
 #define APHI_MUTATE_CTOKENS_H
 
@@ -25,7 +25,7 @@ typedef struct aphi_ctoken {
     aphi_ctoken_kind kind;
     size_t begin, end;     /* bytes of the source */
     unsigned line, column; /* from 1, in bytes */
-    bool spliced;          /* contains a line splice: its bytes are not its spelling */
+    bool spliced;          /* contains a line splice, so its bytes differ from its spelling */
 } aphi_ctoken;
 
 typedef struct aphi_ctokens {

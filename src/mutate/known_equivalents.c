@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the end of a quoted text; NULL if there is none. */
+/* Returns the end of a quoted text, or NULL if there is none. */
 static const char *skip_quoted(const char *at)
 {
     if (*at++ != '"')

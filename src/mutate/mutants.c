@@ -37,13 +37,13 @@ static void shorten(aphi_buffer *b)
     if (b->n <= SHOWN_MAX)
         return;
     size_t n = SHOWN_MAX - 3;
-    while (n > 0 && ((unsigned char)b->data[n] & 0xc0) == 0x80) /* not inside a character */
+    while (n > 0 && ((unsigned char)b->data[n] & 0xc0) == 0x80) /* do not cut inside a character */
         n--;
     b->n = n;
     aphi_buffer_str(b, "...");
 }
 
-/* On one line, with single spaces and no comments. The caller frees it. */
+/* Returns the text on one line, with single spaces and no comments. The caller frees it. */
 static char *one_line(const char *text, size_t n)
 {
     aphi_ctokens tokens;
@@ -69,10 +69,10 @@ static char *one_line(const char *text, size_t n)
     return aphi_buffer_text(&b);
 }
 
-/* Adjacent operators may be read as another operator. */
+/* Returns true if the byte may merge with an adjacent operator. */
 static bool may_merge(const aphi_csource *s, size_t at) { return at < s->size && strchr("+-*/%&|^<>=!", s->text[at]); }
 
-/* The replacement with spaces where it may merge with its neighbours, and with as many lines as the replaced text. */
+/* Returns the replacement, with spaces where it may merge with neighbours, and as many lines as the replaced text. */
 static char *pad_replacement(const aphi_csource *s, size_t begin, size_t end, const char *text)
 {
     aphi_buffer b = {0};
@@ -150,7 +150,7 @@ static int by_identity(const aphi_mutant *a, const aphi_mutant *b)
 
 typedef int mutant_order(const aphi_mutant *a, const aphi_mutant *b);
 
-/* For qsort_r; equal ones stay in the order of their numbers. */
+/* For qsort_r; equal mutants stay in the order of their numbers. */
 static int compare_pointers(const void *left, const void *right, void *by)
 {
     const aphi_mutant *a = *(aphi_mutant *const *)left, *b = *(aphi_mutant *const *)right;
@@ -174,7 +174,7 @@ static aphi_mutant **sorted_pointers(const aphi_mutants *mutants, mutant_order *
     return all;
 }
 
-/* Drops mutants that another operator has already produced. The list is numbered by place. */
+/* Drops mutants that another operator has already produced. The list is sorted by place. */
 static void drop_duplicates(aphi_mutants *mutants)
 {
     aphi_mutant **all = sorted_pointers(mutants, by_text);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mutants.h - the mutants of a C source: each is the source with one piece of it replaced.
+ * mutants.h - the mutants of a C source: each is the source with one piece replaced.
  *
- * They are numbered in the order of the source, and at one place in the order of the operators, so a number denotes the
- * same mutant while the source is unchanged. The identity stays the same when lines are added elsewhere: the operator,
- * the function, the replaced text, the replacement, and an index among mutants that agree in all of these. */
+ * Mutants are numbered in source order, and at one place in the order of the operators. So a number denotes the same
+ * mutant while the source is unchanged. The identity of a mutant does not change when lines are added elsewhere: it is
+ * the operator, the function, the replaced text, the replacement, and an index among mutants that agree in these. */
 #ifndef APHI_MUTATE_MUTANTS_H
 #define APHI_MUTATE_MUTANTS_H
 
@@ -57,7 +57,7 @@ void aphi_mutants_free(aphi_mutants *mutants);
 void aphi_mutants_add(aphi_mutants *mutants, const aphi_csource *s, aphi_operator operator, const char *function,
                       size_t begin, size_t end, const char *text);
 
-/* Appends the source of a mutant; NULL: of the original. */
+/* Appends the source of a mutant, or the original if the mutant is NULL. */
 void aphi_mutant_write(aphi_buffer *out, const char *text, size_t size, const aphi_mutant *m);
 /* Appends the change as a unified diff, with `path` as the name of both files. */
 void aphi_mutant_diff(aphi_buffer *out, const char *text, size_t size, const char *path, const aphi_mutant *m);
@@ -71,8 +71,8 @@ void aphi_mutant_identity(aphi_buffer *out, const aphi_mutant *m);
  *
  *     relational main "<" "!=" 1: i increases by one, so it reaches the end
  *
- * text[size] is NUL. reasons[i] belongs to mutant i and is NULL if it is not listed; the caller frees it. Returns false
- * if a line is invalid; then the error names the line, and all reasons are NULL. */
+ * text[size] is NUL. reasons[i] belongs to mutant i and is NULL if the mutant is not listed; the caller frees it. If a
+ * line is invalid, returns false with an error that names the line; all reasons are NULL then. */
 bool aphi_known_equivalents_read(const char *path, const char *text, size_t size, const aphi_mutants *mutants,
                                  char **reasons, aphi_buffer *error);
 

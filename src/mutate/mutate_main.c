@@ -2,8 +2,8 @@
  *
  * mutate_main.c - the program antiphon-mutate: mutation testing of a C source. `antiphon mutate` executes it.
  *
- * Without --build it prints mutants: a list, or one of them as a source or as a diff. With --build and --test it builds
- * and tests each selected mutant (mutation_runner.c). */
+ * Without --build it prints a list of mutants, or one mutant as a source or as a diff. With --build and --test it
+ * builds and tests each selected mutant (mutation_runner.c). */
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/options.h"
@@ -18,7 +18,7 @@
 
 enum { NUMBER_MAX = 1000000000 };
 
-/* The codes of `antiphon help` that this program returns. */
+/* The exit codes, as listed by `antiphon help`, that this program returns. */
 enum {
     EXIT_PASS = 0,
     EXIT_FAIL = 1,
@@ -34,7 +34,7 @@ enum {
 };
 
 typedef struct operator_set {
-    bool some, has[APHI_OPERATOR_COUNT]; /* some: not all */
+    bool some, has[APHI_OPERATOR_COUNT]; /* some: a subset is selected */
 } operator_set;
 
 typedef struct line_range {
@@ -118,7 +118,7 @@ static const aphi_option options[] = {
     APHI_FLAG(mutation, json, "json", "print one JSON object"),
     {0}};
 
-/* Negative: continue; else the exit code. */
+/* Returns an exit code, or a negative number to continue. */
 static int check_options(const mutation *m)
 {
     if (!m->build != !m->test)
@@ -254,7 +254,7 @@ static int print_report(const mutation *m, bool interrupted)
 
 /* ---- progress: a line on stderr, if that is a terminal, from the second second of a phase on --------------------- */
 
-/* phase: NULL: erase the line. */
+/* Erases the line if `phase` is NULL. */
 static void show_progress(const char *phase, size_t done, size_t total)
 {
     static const char *current;

@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-/* A survivor that is listed as equivalent has a column of its own. */
+/* Survivors that are listed as equivalent have their own column. */
 enum { LISTED = APHI_MUTANT_SURVIVED + 1, COLUMNS };
 
-/* As columns of the table, and in JSON. */
+/* Names of the table's columns and of JSON fields. */
 static const char *const names[COLUMNS] = {
     [APHI_MUTANT_NONE] = "not run",        [APHI_MUTANT_BROKEN] = "broken", [APHI_MUTANT_SAME] = "equivalent",
     [APHI_MUTANT_DUPLICATE] = "duplicate", [APHI_MUTANT_KILLED] = "killed", [APHI_MUTANT_TIMED_OUT] = "timed out",
@@ -116,7 +116,7 @@ void aphi_mutation_report_write(const aphi_mutation_report *r, aphi_buffer *out)
 
 /* ---- JSON: the keys of an object are sorted ---------------------------------------------------------------------- */
 
-/* In quotes, with _ for spaces. */
+/* Appends the name in quotes, with _ for spaces. */
 static void add_json_name(aphi_buffer *out, const char *name)
 {
     aphi_buffer_byte(out, '"');

@@ -12,7 +12,7 @@ typedef struct aphi_mutation_report {
     const aphi_mutants *mutants;
     const bool *selected;
     const aphi_mutant_verdict *verdicts; /* NULL: nothing was run */
-    char *const *reasons;                /* of the mutants that are listed as equivalent; NULL for the others */
+    char *const *reasons;                /* for mutants listed as equivalent; NULL for the others */
 } aphi_mutation_report;
 
 /* Numbers of selected mutants. */
@@ -23,9 +23,9 @@ typedef struct aphi_mutation_counts {
 } aphi_mutation_counts;
 
 aphi_mutation_counts aphi_mutation_report_count(const aphi_mutation_report *r);
-/* One line for each selected mutant. */
+/* Appends one line for each selected mutant. */
 void aphi_mutation_report_list(const aphi_mutation_report *r, aphi_buffer *out);
-/* The survivors with their diffs, then a table. */
+/* Appends the survivors with their diffs, then a table. */
 void aphi_mutation_report_write(const aphi_mutation_report *r, aphi_buffer *out);
 void aphi_mutation_report_json(const aphi_mutation_report *r, aphi_buffer *out);
 

@@ -2,9 +2,9 @@
  *
  * mutation_runner.c - building and testing of mutants; see mutation_runner.h.
  *
- * Idea:       build and test the original first: if it fails, every mutant would. Then build all mutants, several at a
- *             time. Then drop those with the same object code as the original or an earlier mutant, in their order, so
- *             that the result does not depend on the order in which builds end. Then test the others.
+ * Idea:       build and test the original first: if it fails, every mutant would fail. Then build all mutants, several
+ *             at a time. In the order of their numbers, drop mutants with the same object code as the original or an
+ *             earlier mutant, so that the result does not depend on the order in which builds end. Test the others.
  * Invariants: 1. slot k of the pool is free or has one watcher process (subprocess.h); there are no other children
  *             2. each file begins with a #line directive that names the original, so that __FILE__ and __LINE__, and
  *                the object code, differ from the original's only by the mutation
@@ -256,7 +256,7 @@ static void add_end(const runner *m, int64_t limit_ns)
         aphi_buffer_format(m->error, "status %d", WEXITSTATUS(status));
 }
 
-/* Returns false if the phase was stopped or failed; *end is then the reason. */
+/* Returns false with the reason in *end if the phase was stopped or failed. */
 static bool run_original_phase(runner *m, bool testing, aphi_mutation_end *end)
 {
     size_t original = ORIGINAL;
@@ -299,7 +299,7 @@ static bool same_code(const runner *m, size_t a, size_t b)
     return same;
 }
 
-/* Compares the object code with the original's and those of the earlier distinct mutants. */
+/* Compares the object code with that of the original and of the earlier distinct mutants. */
 static bool is_duplicate(runner *m, const size_t *distinct, size_t n, size_t mutant)
 {
     aphi_mutant_verdict *v = &m->verdicts[mutant];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mutation_runner.h - building and testing of mutants: a verdict on each. */
+ * mutation_runner.h - building and testing of mutants, with a verdict on each. */
 #ifndef APHI_MUTATE_MUTATION_RUNNER_H
 #define APHI_MUTATE_MUTATION_RUNNER_H
 
@@ -31,7 +31,7 @@ typedef struct aphi_mutation_options {
     /* Shell commands. {source} is replaced by the file of a mutant, {program} by the file to build, {folder} by the
      * mutant's own folder. */
     const char *build, *test;
-    size_t jobs;      /* run at a time */
+    size_t jobs;      /* number of jobs to run at a time */
     int64_t limit_ns; /* of a test */
     const volatile sig_atomic_t *stop;
     void (*progress)(const char *phase, size_t done, size_t total); /* may be NULL */
@@ -45,8 +45,8 @@ typedef enum aphi_mutation_end {
     APHI_MUTATION_TEST,         /* the original fails its test */
 } aphi_mutation_end;
 
-/* Builds and tests the selected mutants; verdicts[i] belongs to mutant i. All processes have ended and all files are
- * removed on return. The error is a complete message of one or more lines. */
+/* Builds and tests the selected mutants; verdicts[i] belongs to mutant i. On return, all processes have ended and all
+ * files are removed. The error is a complete message of one or more lines. */
 aphi_mutation_end aphi_mutation_run(const aphi_mutation_options *options, const aphi_mutants *mutants,
                                     const bool *selected, aphi_mutant_verdict *verdicts, aphi_buffer *error);
 

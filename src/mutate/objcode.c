@@ -2,8 +2,8 @@
  *
  * objcode.c - the parts of a compiled file that affect its behaviour; see objcode.h.
  *
- * Two programs with the same parts behave alike ("trivial compiler equivalence", Papadakis et al., ICSE 2015). In
- * doubt, a section is included: a mutant is then tested needlessly, which is harmless. */
+ * Two programs with the same parts behave alike ("trivial compiler equivalence", Papadakis et al., ICSE 2015). A
+ * section is included in case of doubt: at worst, a mutant is tested needlessly. */
 #include "mutate/objcode.h"
 
 #include <elf.h>

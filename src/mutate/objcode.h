@@ -8,9 +8,9 @@
 
 #include <stdbool.h>
 
-/* Reads the loaded sections of an ELF file without notes (one of which is the build id); of an object file also its
- * symbols and relocations, except those of debug information; of any other file all bytes. Returns false if the file
- * cannot be read. */
+/* Reads the loaded sections of an ELF file, except notes (one of which is the build id). From an object file, also
+ * reads symbols and relocations, except those of debug information. From any other file, reads all bytes. Returns false
+ * if the file cannot be read. */
 bool aphi_objcode_read(const char *path, aphi_buffer *out);
 
 #endif

@@ -2,10 +2,10 @@
  *
  * subprocess.c - a shell command with a time limit that leaves no process behind.
  *
- * Idea:       a watcher process starts the command in a process group and adopts orphans (PR_SET_CHILD_SUBREAPER).
- *             Each descendant of the command thus becomes the watcher's child, in any process group or session, and
- *             waitpid fails with ECHILD when none is left.
- * Invariants: 1. the watcher signals only processes that it has not reaped, so that a process id is not reused
+ * Idea:       a watcher process starts the command in a process group and adopts orphans (PR_SET_CHILD_SUBREAPER). So
+ *             each descendant of the command eventually becomes a child of the watcher, whatever its process group or
+ *             session, and waitpid fails with ECHILD when none is left.
+ * Invariants: 1. the watcher signals only processes that it has not reaped, whose ids cannot have been reused
  *             2. a watcher whose parent has ended cancels its command (PR_SET_PDEATHSIG)
  * Cost:       none while the command runs: the watcher sleeps until a signal or the time limit. */
 #include "mutate/subprocess.h"
@@ -27,11 +27,11 @@
 
 #define MS INT64_C(1000000)
 #define TERMINATE_NS (500 * MS) /* from SIGTERM to SIGKILL */
-#define ORPHAN_NS (200 * MS)    /* for processes that outlive the shell */
+#define ORPHAN_NS (200 * MS)    /* time for processes that outlive the shell */
 
 typedef struct watch {
     pid_t shell; /* leader of the process group; 0: reaped */
-    sigset_t signals; /* that the watcher waits for */
+    sigset_t signals; /* the signals for which the watcher waits */
     aphi_subprocess_end end;
     bool childless;
 } watch;
@@ -67,7 +67,7 @@ static void reap_children(watch *w)
     w->childless = pid < 0 && errno == ECHILD;
 }
 
-/* Waits for a signal, at most until that time. Returns true if the signal cancels the command. */
+/* Waits for a signal, at most until the given time. Returns true if the signal cancels the command. */
 static bool wait_until(watch *w, int64_t until)
 {
     int64_t left = until - aphi_clock_ns();
@@ -78,7 +78,7 @@ static bool wait_until(watch *w, int64_t until)
     return number > 0 && number != SIGCHLD;
 }
 
-/* The parent of a process, by the name of its folder in /proc; -1: unknown. */
+/* Returns the parent of a process, given the name of its folder in /proc; -1 if unknown. */
 static pid_t parent_of(const char *name)
 {
     char path[300];
@@ -87,7 +87,7 @@ static pid_t parent_of(const char *name)
     if (name[0] < '1' || name[0] > '9')
         return -1;
     snprintf(path, sizeof path, "/proc/%s/stat", name);
-    aphi_buffer_load(&stat, path, SIZE_MAX); /* nothing, if the process has ended */
+    aphi_buffer_load(&stat, path, SIZE_MAX); /* loads nothing if the process has ended */
     const char *after = strrchr(aphi_buffer_text(&stat), ')'); /* the command name, in brackets, may contain brackets */
     if (after && sscanf(after, ") %*c %d", &parent) != 1)
         parent = -1;
@@ -105,7 +105,7 @@ static void kill_children(void)
         closedir(all);
 }
 
-/* Returns when no descendant is left. */
+/* Ends all descendants; returns when none is left. */
 static void end_descendants(watch *w)
 {
     if (w->shell > 0)
@@ -146,7 +146,7 @@ pid_t aphi_subprocess_start(const aphi_subprocess *job)
     sigemptyset(&w.signals);
     for (size_t i = 0; i < 4; i++)
         sigaddset(&w.signals, (const int[]){SIGCHLD, SIGTERM, SIGINT, SIGHUP}[i]);
-    sigprocmask(SIG_BLOCK, &w.signals, &old); /* until the watcher waits for them */
+    sigprocmask(SIG_BLOCK, &w.signals, &old); /* blocked until the watcher waits for them */
     pid_t pid = fork();
     if (pid == 0)
         run_watcher(&w, job, parent);

@@ -9,9 +9,9 @@
 #include <sys/types.h>
 
 typedef struct aphi_subprocess_end {
-    bool known;     /* the watcher saw it end */
+    bool known;     /* the watcher recorded the end */
     bool timed_out, cancelled;
-    int status;     /* of waitpid, if neither */
+    int status;     /* status from waitpid in all other cases */
 } aphi_subprocess_end;
 
 typedef struct aphi_subprocess {
@@ -22,9 +22,9 @@ typedef struct aphi_subprocess {
     aphi_subprocess_end *end; /* in memory shared with child processes */
 } aphi_subprocess;
 
-/* Starts the command. Returns the process id of its watcher; when the watcher has ended, all processes of the command
- * have ended and *end is written. SIGTERM to the watcher cancels the command. Returns a negative number and sets errno
- * if no process can be started. */
+/* Starts the command. Returns the process id of its watcher; once the watcher has ended, all processes of the command
+ * have ended and *end is set. SIGTERM to the watcher cancels the command. Returns a negative number and sets errno if
+ * no process can be started. */
 pid_t aphi_subprocess_start(const aphi_subprocess *job);
 
 #endif

@@ -2,9 +2,9 @@
  *
  * refine_deepening.c - refinement with growing bounds, then with random schedules beyond them.
  *
- * Idea:       one client with one message comes first, so that the first failure is small. The generator of the
- *             specification makes the requests: the same for the same seed. For small bounds, further sets of requests
- *             are tried: other contents may show other behaviours. Beyond the bounds, schedules are random. */
+ * Idea:       the search begins with one client and one message, so that the first failure is small. The generator of
+ *             the specification draws the requests from the seed. Small bounds are explored with several sets of
+ *             requests, since other contents may cause other behaviours. Beyond the bounds, schedules are random. */
 #include "refine/refinement.h"
 
 #include "base/memory.h"
@@ -18,7 +18,7 @@ enum { BEYOND_CLIENTS = 2, BEYOND_MESSAGES = 4, ACTIONS_MAX = 100 };
 typedef struct search {
     aphi_refine_deepening bounds;
     aphi_refine_outcome *outcome;
-    aph_value *requests;     /* enough for the random schedules */
+    aph_value *requests;     /* enough requests for the random schedules */
     size_t request_count;
     char *error;
     size_t error_size;
@@ -33,8 +33,8 @@ static void mark_requests(void *context)
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-/* Distributes the requests of the generator by connection until each client has enough. References to responses have no
- * target: there are no responses yet. */
+/* Distributes generated requests by connection until each client has enough. References to responses stay unresolved,
+ * because there are no responses yet. */
 static bool draw_messages(search *s, aphi_generator *g, aphi_labelled *seen)
 {
     size_t clients = s->bounds.clients * BEYOND_CLIENTS, messages = s->bounds.messages * BEYOND_MESSAGES;
@@ -119,7 +119,7 @@ static bool explore_draws(search *s)
     return drawn && (!passed(s) || draw_requests(s, s->bounds.seed));
 }
 
-/* The result of the bounds stays if the schedules pass: long ones may all be vacuous. */
+/* If the schedules pass, the result of the bounds is kept: long schedules may all be vacuous. */
 static void explore_randomly(search *s)
 {
     set_bounds(s, s->bounds.clients * BEYOND_CLIENTS, s->bounds.messages * BEYOND_MESSAGES);

@@ -7,20 +7,19 @@
  *                 client --chunks--> network --chunks--> decoder --messages--> model
  *                 trace <--messages-- decoder <--bytes-- network <--messages-- model
  *
- *             A request counts as sent with its last byte: before that no specification can have received it. A
- *             response counts as received with its first: a specification that has sent a byte of it is committed to
- *             all of it.
+ *             A request counts as sent with its last byte: no specification can have received it before. A response
+ *             counts as received with its first byte: a specification that has sent one byte is committed to all.
  *
  * Reductions: a trace that a specification allows across the network remains allowed if a response is received later or
  *             a request is sent earlier, relative to events on other connections (Koh et al., section 4: "disordering"
- *             twice is disordering). So the strictest traces are those of a network without delay. Only these are made:
- *             1. a response is received when it is sent: alone it is a persistent set
+ *             twice is disordering). So a network without delay produces the strictest traces. Only these are made:
+ *             1. a response is received when it is sent: this event alone is a persistent set
  *             2. a chunk is sent when the model takes it
  *             3. adjacent entries of a trace that are both requests or both responses, on different connections, are
- *                sorted by client: no specification distinguishes them, and equal traces are one
- *             options->unreduced disables all three: the four events of a message are separate.
- * Invariants: 1. ANSWERS has the answers to all events of the current step so far
- *             2. ARRIVING is not nil while a chunk arrives; no other chunk is taken meanwhile
+ *                sorted by client: no specification distinguishes them, and equal traces are merged
+ *             options->unreduced disables all three: sending and receiving are separate events in each direction.
+ * Invariants: 1. ANSWERS has the answers to all events so far of the current step
+ *             2. ARRIVING is not nil while the model processes a chunk; no other chunk is taken meanwhile
  * Cost:       a step is run from its beginning for each of its events. */
 #include "refine/refine_space.h"
 
@@ -34,8 +33,8 @@
 /* The fields of a client. */
 enum {
     NEXT,    /* number of its next request */
-    OFFSET,  /* bytes of it sent so far */
-    CHUNKS,  /* chunks of it sent so far */
+    OFFSET,  /* bytes of that request sent so far */
+    CHUNKS,  /* chunks of that request sent so far */
     TO,      /* chunks in transit to the model, an array; unreduced only */
     UNREAD,  /* arrived bytes of an incomplete message */
     FROM,    /* bytes in transit to the client, an array; unreduced only */
@@ -202,7 +201,7 @@ static void end_response(state_fields *s, size_t client, aph_value message)
     assert(!"a response ends that has not begun");
 }
 
-/* Decodes bytes that reach the client by the codec of the specification. */
+/* Decodes bytes that reach the client, with the codec of the specification. */
 static void deliver_bytes(aphi_refine_space *g, state_fields *s, size_t client, aph_value bytes)
 {
     aph_value waiting = client_field(s, client, PARTIAL);
@@ -254,7 +253,7 @@ static aph_value send_chunk(const aphi_refine_space *g, state_fields *s, size_t 
     return chunk;
 }
 
-/* The possible lengths of the next chunk; 0 and 0 if there is none. */
+/* Sets the range of possible lengths of the next chunk; 0 and 0 if there is none. */
 static void chunk_lengths(const aphi_refine_space *g, const state_fields *s, size_t client, size_t *min, size_t *max)
 {
     size_t next = client_count(s, client, NEXT);
@@ -279,7 +278,7 @@ static void take_chunk(aphi_refine_space *g, state_fields *s, size_t client, aph
             break;
         if (decoded == APH_MALFORMED) {
             report_flaw(g, APHI_REFINE_FLAW_FAULT, APH_FAULT_REQUEST, s->field[APHI_REFINE_TRACE],
-                        "a request of %s is not a message of %s: byte %zu: %s", g->options->spec->name,
+                        "a request of %s is not a valid message of %s: byte %zu: %s", g->options->spec->name,
                         g->options->model->name, wire.at + 1, wire.why);
             return;
         }
@@ -300,7 +299,7 @@ static bool report_model_fault(aphi_refine_space *g, const state_fields *s, aph_
     return false;
 }
 
-/* Runs the model to its next event without an answer, through ends of steps. */
+/* Runs the model, through any step ends, to its next event without an answer. */
 static bool run_model(aphi_refine_space *g, state_fields *s, aph_event *event)
 {
     aph_value *state = &s->field[APHI_REFINE_MODEL_STATE], *answers = &s->field[APHI_REFINE_ANSWERS];
@@ -328,7 +327,7 @@ static void answer_event(aphi_refine_space *g, const state_fields *s, aph_value 
     state_fields next = *s;
     aph_event event;
     next.field[APHI_REFINE_ANSWERS] = aph_push(next.field[APHI_REFINE_ANSWERS], value);
-    if (run_model(g, &next, &event)) /* to the beginning of its current step */
+    if (run_model(g, &next, &event)) /* replays the current step from its beginning */
         push_state(g, &next);
 }
 
@@ -341,7 +340,7 @@ static aph_value fresh_value(aph_kind sort, size_t number)
     }
 }
 
-/* Tries all values if there are few; otherwise a fresh value, or both ends of the range. */
+/* Tries all values if there are few; otherwise only a fresh value, or both ends of the range. */
 static void branch_on_choice(aphi_refine_space *g, const state_fields *s, const aph_event *e)
 {
     state_fields next = *s;
@@ -372,7 +371,7 @@ static void send_response(aphi_refine_space *g, const state_fields *s, const aph
     size_t client = (size_t)(e->to - 1);
     aph_value bytes;
     if (!aph_encode(g->options->model->codec, APH_FROM_SERVER, e->value, &bytes)) {
-        report_model_fault(g, s, APH_FAULT_ANSWER, "it sends a value that is not a message of its codec");
+        report_model_fault(g, s, APH_FAULT_ANSWER, "it sends a value that its codec cannot encode");
         return;
     }
     if (e->to < 1 || client >= g->options->clients) {
@@ -428,7 +427,7 @@ static void step_model(aphi_refine_space *g, state_fields *s)
     case APH_EVENT_DECIDE:
         if (aph_kind_of(e.value) == APH_BOOL)
             answer_event(g, s, e.value);
-        break; /* otherwise undefined: this branch cannot be taken */
+        break; /* otherwise the value is undefined, and this branch is impossible */
     case APH_EVENT_EITHER:
         for (size_t i = 0; i < e.count; i++)
             answer_event(g, s, aph_int((int64_t)i));

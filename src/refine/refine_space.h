@@ -9,9 +9,9 @@
 /* The fields of a state, an array value: equal states are one interned word. */
 enum {
     APHI_REFINE_MODEL_STATE, /* at the beginning of the current step */
-    APHI_REFINE_ANSWERS,     /* to the events of the step so far */
+    APHI_REFINE_ANSWERS,     /* answers to the events of the step so far */
     APHI_REFINE_CHOSEN,      /* number of values made for choices */
-    APHI_REFINE_ARRIVING,    /* [client, message of the arriving chunk, ...], or APH_NIL */
+    APHI_REFINE_ARRIVING,    /* [client, messages completed by the chunk...], or APH_NIL */
     APHI_REFINE_CLIENTS,
     APHI_REFINE_TRACE,       /* [[kind, client, message], ...]; no message while it is incomplete */
     APHI_REFINE_FIELDS
@@ -27,24 +27,24 @@ typedef enum aphi_refine_flaw {
 
 typedef struct aphi_refine_space {
     const aphi_refine_options *options;
-    size_t chunks;          /* 1 if both have the same codec: then partial messages have no effect */
-    aph_value *bytes;       /* of the encoded requests */
+    size_t chunks;          /* 1 if both models have the same codec: partial messages have no effect then */
+    aph_value *bytes;       /* the encoded requests */
     aph_value *states;      /* a stack */
     size_t count, capacity;
     bool sampled;
     aphi_refine_flaw flaw;
     aph_fault fault;
-    aph_value trace;        /* of the flaw */
+    aph_value trace;        /* the trace that has the flaw */
     char why[400];
 } aphi_refine_space;
 
 /* Sets *first to the initial state. Returns false, with flaw and why set, if the requests cannot be encoded or the
- * model does not start. Close it in either case. */
+ * model does not start. Close the space in either case. */
 bool aphi_refine_space_open(aphi_refine_space *space, const aphi_refine_options *options, aph_value *first);
 void aphi_refine_space_close(aphi_refine_space *space);
 void aphi_refine_space_mark(const aphi_refine_space *space);
 
-/* Pushes the successors of a state: none at the end of a run, or if a flaw is found. */
+/* Pushes the successors of a state. There are none at the end of a run, or if a flaw is found. */
 void aphi_refine_space_expand(aphi_refine_space *space, aph_value state);
 /* The trace as lines of a trace file. */
 aph_value aphi_refine_trace_lines(aph_value trace);

@@ -3,14 +3,14 @@
  * refinement.c - refinement check: search of all schedules of a model, with the oracle of the specification.
  *
  * Idea:       depth-first search over states (refine_space.h); a visited state is not entered again. The oracle cannot
- *             backtrack, so each different trace is checked from its beginning, once, when a response in it is
- *             complete. All oracles share one machine, so a step of the specification is run only once.
+ *             backtrack, so each distinct trace is checked once, from its beginning, when a response in it is complete.
+ *             All oracles share one machine, so each step of the specification is run only once.
  * Invariants: 1. every state in `visited` has been entered, and every trace in `explained` has been checked
- *             2. the number of schedules of a state is the sum over its successors, 1 at an end. A state that is being
- *                visited counts 0, so cycles of a model are not counted
+ *             2. the number of schedules from a state is the sum over its successors, or 1 at an end. A state that is
+ *                being visited counts as 0, so cycles of a model are not counted
  * Cost:       two table entries and a few interned arrays per state: about half a kilobyte.
  * Not done:   sleep sets: with equal states merged they would save edges, not states.
- * Read next:  refine_space.c, the reductions; tests/property/test_refine.c, a search without them. */
+ * Read next:  refine_space.c for the reductions; tests/property/test_refine.c for a search without them. */
 #include "refine/refinement.h"
 
 #include "base/random_choice.h"
@@ -36,10 +36,10 @@ typedef struct search {
     const aphi_refine_options *options;
     aphi_refine_space space;
     aphi_machine *machine;
-    table visited;     /* states, with their number of schedules */
+    table visited;     /* states, each with its number of schedules */
     table explained;   /* traces that were checked */
     aph_value current; /* state of a random schedule */
-    bool answered;     /* in some schedule, all requests were */
+    bool answered;     /* in some schedule, all requests got their responses */
     uint64_t steps;    /* since the start */
     aphi_refinement result;
     bool over;
@@ -146,7 +146,7 @@ static size_t complete_entries_before(aph_value trace, size_t at)
     return n;
 }
 
-/* Collects the responses that the specification allows instead. */
+/* Collects the responses that the specification allows in place of the rejected one. */
 static void collect_allowed(search *x, const aph_oracle *oracle)
 {
     aphi_evidence e = aphi_evidence_open(oracle, EVIDENCE_VISITS);
@@ -208,7 +208,7 @@ static size_t count_responses(aph_value trace)
     return n;
 }
 
-/* Notes whether all requests have a response. A specification without rpc needs only one response. */
+/* Sets `answered` if all requests have a response. A specification without rpc needs only one response. */
 static void note_responses(search *x, aph_value trace)
 {
     size_t expected = x->options->spec->rpc ? x->options->clients * x->options->messages : 1;

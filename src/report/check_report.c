@@ -18,8 +18,8 @@ static void add_json(aphi_buffer *out, aph_value v)
     aphi_message_json(out, v, APHI_MESSAGE_WHOLE);
 }
 
-/* A request in short form: write 3, get "a". Without a formatter of the model, a response is shown as JSON: its fields
- * have no common names. */
+/* Appends a request in short form: write 3, get "a". If the model has no formatter, a response is shown as JSON,
+ * because the fields of responses have no common names. */
 static void add_message(aphi_buffer *out, aph_value message, aph_words *words)
 {
     aphi_message_words(out, message, words, APHI_MESSAGE_WHOLE);
@@ -136,7 +136,7 @@ static void add_lines(aphi_buffer *out, aph_value order)
         aphi_buffer_format(out, "%s%lld", i > from ? ", " : "", (long long)aph_int_of(aph_at(order, i)));
 }
 
-/* Appends a line wrapped at blanks to the terminal's width, with further lines indented by HANG columns. */
+/* Appends a line, wrapped at blanks to the terminal's width, with continuation lines indented by HANG columns. */
 static void add_wrapped(aphi_buffer *out, aphi_buffer *line, const aphi_terminal *t)
 {
     size_t x = 0;
@@ -160,7 +160,7 @@ static void add_wrapped(aphi_buffer *out, aphi_buffer *line, const aphi_terminal
     aphi_buffer_free(line);
 }
 
-/* The model's reasons for a response: named choices and decisions, with their clauses. */
+/* Appends the model's reasons for a response: named choices and decisions, with their clauses. */
 static void show_reasons(aphi_buffer *out, aph_value reasons, const aphi_terminal *t)
 {
     aphi_buffer line = {0};
@@ -264,7 +264,7 @@ static void show_unknown(aphi_buffer *out, const aph_check_result *r)
                            names[r->limit], (unsigned long long)r->line, options[r->limit]);
 }
 
-/* The server's choices, by their names in the model; unknowns with their values. */
+/* Appends the server's choices, by their names in the model, and unknowns with their values. */
 static void show_choices(aphi_buffer *out, aph_value named, const aphi_terminal *t)
 {
     size_t n = aph_count(named);

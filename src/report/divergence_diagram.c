@@ -3,7 +3,7 @@
  * divergence_diagram.c - a space-time diagram in text of the point where model and program diverge.
  *
  * Idea:       a row is an array of columns, each with one character: first the lanes are drawn, then the event over
- *             them. A synchronous message is one row, that of its receive; its send has none.
+ *             them. A synchronous message is drawn in the row of its receive; its send has no row.
  * Cost:       rows times lanes. */
 #include "report/divergence_diagram.h"
 
@@ -91,7 +91,7 @@ static void put_words(const drawing *w, const aphi_recorded_event *e)
 
 /* ---- choice of rows ---------------------------------------------------------------------------------------------- */
 
-/* Selects the causal past of an event; the past of an event that did not happen is that of its thread. */
+/* Selects the causal past of an event. If the event did not happen, selects the past of its thread. */
 static void show_past(drawing *w, aphi_event_id at)
 {
     const aphi_recording *r = &w->d->run;
@@ -193,7 +193,7 @@ static void draw_event(drawing *w, const aphi_recorded_event *e, bool marked)
         w->row[w->middle[e->id.thread]] = w->g->event;
     else if (e->op == APHI_ALTS_RECEIVE)
         draw_arrow(w, e->peer.thread, e->id.thread, e->sync);
-    else if (w->d->local_thread >= 0) /* a thread that runs alone: the driver receives at once */
+    else if (w->d->local_thread >= 0) /* for a thread that runs alone, the driver receives immediately */
         draw_arrow(w, e->id.thread, e->peer.thread, e->sync);
     else
         w->row[w->middle[e->id.thread]] = w->g->sent;

@@ -8,8 +8,8 @@
  *              │      │      ╰─ in the program, it could have received instead: px m from L1:1
  *              ├──────┼─────▶│      L1:1 passes px m to L3:2
  *
- * A vertical line for each thread, time runs down; L1:2 is the second event of L1. A solid arrow is a synchronous
- * message, a dashed arrow is the receive of an asynchronous message, ● its send, ○ a local event. */
+ * Each thread is a vertical line; time runs down. L1:2 is the second event of L1. A solid arrow is a synchronous
+ * message; ● is the send of an asynchronous message, a dashed arrow its receive; ○ is a local event. */
 #ifndef APHI_REPORT_DIVERGENCE_DIAGRAM_H
 #define APHI_REPORT_DIVERGENCE_DIAGRAM_H
 

@@ -3,8 +3,8 @@
  * divergence_page.c - a pair of space-time diagrams that shows where model and program diverge.
  *
  * Idea:       both sides are lists of events, the forced sequence and the recorded one. Each becomes a diagram
- *             (swimlanes.h) with the same lanes. For a thread that ran alone, the driver's ends of the messages are
- *             added, so that there are arrows.
+ *             (swimlanes.h) with the same lanes. For a thread that ran alone, the driver's sends and receives are
+ *             added, so that arrows can be drawn.
  * Cost:       quadratic in the events, to find partners. */
 #include "report/divergence_diagram.h"
 
@@ -24,7 +24,7 @@ typedef struct side {
     size_t drawn_count;
     size_t *place;        /* per event: its index in `drawn` */
     char *ends[APHI_LAYOUT_THREADS_MAX];
-    char *remark;         /* about the differing event, if this side has it */
+    char *remark;         /* about the differing event, if this side has the event */
 } side;
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ static bool is_differing(const side *s, const aphi_recorded_event *e)
     return s->d->id.index && aphi_event_id_equal(e->id, s->d->id);
 }
 
-/* The note at the differing event. */
+/* Returns the note at the differing event. */
 static char *note_of(const side *s)
 {
     aphi_buffer out = {0};

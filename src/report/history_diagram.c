@@ -2,8 +2,8 @@
  *
  * history_diagram.c - drawing of a concurrent history: a lane for each client, time from left to right.
  *
- * Idea:       choose the operations; rank their events by time; give each operation a row among those of its client,
- *             so that no two in a row overlap; split the ranks into bands that fit the terminal; place the events of a
+ * Idea:       choose the operations; rank their events by time; give each operation a row among those of its client, so
+ *             that no two in a row overlap; split the ranks into bands that fit the terminal; place the events of a
  *             band from left to right, each as far left as the labels allow; print the rows.
  * Invariants: 1. In a band, columns increase with ranks, and by two from a return to the next call, so that operations
  *                that do not overlap are drawn apart.
@@ -24,12 +24,12 @@
 #define INDENT 2
 #define COLUMNS_MAX 160 /* longer lines are hard to follow */
 #define LANES_MIN 24
-#define LABEL_MIN 16 /* with its box: below LANES_MIN */
+#define LABEL_MIN 16 /* with its box, it must be narrower than LANES_MIN */
 #define NOWHERE SIZE_MAX
 
 typedef struct operation {
     const aphi_history_diagram_operation *given;
-    char *label;       /* clean, and cut to fit a band */
+    char *label;       /* cleaned, and shortened to fit a band */
     size_t width;      /* of the whole box */
     size_t call, end;  /* ranks; end: NOWHERE if the return is not drawn */
     size_t row;
@@ -44,7 +44,7 @@ typedef struct event {
 typedef struct row {
     int64_t client;
     bool first;        /* of its client */
-    size_t last;       /* the rank of the last return in it */
+    size_t last;       /* the rank of the last return in the row */
 } row;
 
 typedef struct drawing {
@@ -62,13 +62,13 @@ typedef struct drawing {
     uint64_t earlier, later;
     uint64_t decided;  /* return of the violated operation; later returns are not drawn */
     size_t x[EVENTS_MAX]; /* columns of the events of the current band */
-    size_t from, to;      /* its ranks, both inclusive */
-    size_t right;         /* the column after its last one */
+    size_t from, to;      /* ranks of the current band, both inclusive */
+    size_t right;         /* the column after the last one of the band */
 } drawing;
 
 /* ---- choice of operations ---------------------------------------------------------------------------------------- */
 
-/* The violated operation (the last called, if several), or NULL. */
+/* Returns the violated operation (the last one called, if there are several), or NULL. */
 static const aphi_history_diagram_operation *violated_of(const aphi_history_diagram *d)
 {
     const aphi_history_diagram_operation *found = NULL;
@@ -159,7 +159,7 @@ static void make_label(const drawing *d, operation *o)
     aphi_buffer_str(&clean, mark_of(d, o->given->mark));
     aphi_utf8_clean(&clean, o->given->label, d->terminal->unicode);
     size_t most = d->columns - frame_of(o);
-    if (o->given->mark != APHI_HISTORY_DIAGRAM_VIOLATED) /* leave room for overlapping operations */
+    if (o->given->mark != APHI_HISTORY_DIAGRAM_VIOLATED) /* leaves room for overlapping operations */
         most = most * 2 / 5 < LABEL_MIN ? LABEL_MIN : most * 2 / 5;
     aphi_utf8_cut_middle(&shown, aphi_buffer_text(&clean), most, d->terminal->unicode);
     o->label = aphi_buffer_text(&shown); /* freed with the drawing */
@@ -244,7 +244,7 @@ static size_t place_event(const drawing *d, size_t from, size_t r)
     return e->is_end ? aphi_larger_of(x, start_column(d, e->of, from) + e->of->width - 1) : x;
 }
 
-/* Places the ranks from..to. Returns the width of the band, including the labels of operations that stay open. */
+/* Places the ranks from..to. Returns the width of the band, including the labels of operations that remain open. */
 static size_t lay_out_band(drawing *d, size_t from, size_t to)
 {
     for (size_t r = from; r <= to; r++)
@@ -257,7 +257,7 @@ static size_t lay_out_band(drawing *d, size_t from, size_t to)
     return right;
 }
 
-/* The number of operations open after rank r whose return is drawn. */
+/* Returns the number of operations that are open after rank r and whose return is drawn. */
 static size_t count_open(const drawing *d, size_t r)
 {
     size_t open = 0;
@@ -266,8 +266,8 @@ static size_t count_open(const drawing *d, size_t r)
     return open;
 }
 
-/* The first rank of the band that ends with rank `to`. Takes as many ranks as fit, but once two thirds of the columns
- * are used, prefers a rank where few operations are open. */
+/* Returns the first rank of the band that ends with rank `to`. Takes as many ranks as fit, but once two thirds of the
+ * columns are used, prefers a rank where few operations are open. */
 static size_t band_before(drawing *d, size_t to)
 {
     size_t best = to, least = SIZE_MAX;
@@ -398,7 +398,7 @@ static void draw_expected(const drawing *d, aphi_text_line *l, const operation *
 
 /* ---- drawing of bands -------------------------------------------------------------------------------------------- */
 
-/* The line numbers of the calls, where there is room; the violated operation first. */
+/* Draws the line numbers of the calls where there is room, first that of the violated operation. */
 static void draw_ruler(const drawing *d, aphi_text_line *l)
 {
     bool any = false;
@@ -429,7 +429,7 @@ static void draw_name(const drawing *d, aphi_text_line *l, const row *r)
     aphi_text_line_text(l, aphi_text_line_text(l, INDENT, lane_of(d), APHI_INK_NONE), number, APHI_INK_NONE);
 }
 
-/* The expected result is drawn in the band that contains the return. */
+/* Returns true if the expected result is drawn in this band: the one that contains the return. */
 static bool is_explained_here(const drawing *d, const operation *o)
 {
     return o->given->mark == APHI_HISTORY_DIAGRAM_VIOLATED && (o->end == NOWHERE || in_band(d, o->end));

@@ -25,8 +25,8 @@ typedef enum aphi_history_diagram_mark {
 
 typedef struct aphi_history_diagram_operation {
     int64_t client;
-    const char *label;  /* "write 3 → ok"; long ones lose their middle */
-    uint64_t call, end; /* times in any unit; only the order matters. All are distinct; call < end. */
+    const char *label;  /* "write 3 → ok"; the middle of a long label is cut */
+    uint64_t call, end; /* distinct times in any unit; only their order matters; call < end */
     uint64_t line;      /* of the call in the file; 0: unknown */
     aphi_history_diagram_mark mark;
 } aphi_history_diagram_operation;
@@ -41,8 +41,8 @@ typedef struct aphi_history_diagram {
     uint64_t earlier, later; /* operations before and after the given ones */
 } aphi_history_diagram;
 
-/* Appends the drawing to out. It ends at the return of the violated operation. Of more than APHI_HISTORY_DIAGRAM_MAX
- * operations it draws the marked ones, then those that overlap the violated one, then the last before it. */
+/* Appends the drawing to out. It ends at the return of the violated operation. If there are more than
+ * APHI_HISTORY_DIAGRAM_MAX operations, it prefers marked ones, then overlapping ones, then the last ones. */
 void aphi_history_diagram_draw(aphi_buffer *out, const aphi_history_diagram *d, const aphi_terminal *t);
 
 #endif

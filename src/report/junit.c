@@ -2,8 +2,8 @@
  *
  * junit.c - results as JUnit XML.
  *
- * Not done: CDATA. It needs escaping too ("]]>"), and XML 1.0 forbids control characters everywhere, even as
- * references; these and bytes that are not UTF-8 are written as \xHH. */
+ * Not done: CDATA, which needs escaping, too ("]]>"). XML 1.0 forbids control characters everywhere, even as
+ *           references; they are written as \xHH, and so are bytes that are not UTF-8. */
 #include "report/junit.h"
 
 #include "report/message_text.h"
@@ -52,7 +52,7 @@ static void write_attribute(aphi_buffer *out, const char *name, const char *valu
     aphi_buffer_byte(out, '"');
 }
 
-/* Printed as integers: %f could write the locale's decimal comma. */
+/* Prints integers, because %f could write the locale's decimal comma. */
 static void write_time(aphi_buffer *out, int64_t ns)
 {
     int64_t us = (ns < 0 ? 0 : ns) / 1000;
@@ -63,7 +63,7 @@ static void write_time(aphi_buffer *out, int64_t ns)
 typedef struct test_case {
     const char *name;
     int64_t ns;
-    const char *element;                /* "failure" or "error"; NULL: it passed */
+    const char *element;                /* "failure" or "error"; NULL: the test case passed */
     const char *type, *message, *detail;
     const char *output;
 } test_case;

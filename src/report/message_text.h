@@ -14,11 +14,11 @@
 
 /* Each function stops shortly after `limit` bytes and appends an ellipsis; its cost is bounded by the limit. */
 void aphi_message_json(aphi_buffer *out, aph_value v, size_t limit);
-/* A request or response as the model's `words` format it; NULL: in short form: write 3, get "a", {"code":200}. */
+/* Appends a request or response as the model's `words` format it; NULL: in short form, such as write 3, get "a". */
 void aphi_message_words(aphi_buffer *out, aph_value v, aph_words *words, size_t limit);
 /* Like aphi_message_json, but a string has no quotes. */
 void aphi_message_plain(aphi_buffer *out, aph_value v, size_t limit);
-/* Conditions on the unknowns of an explanation, an array. */
+/* Appends the conditions on the unknowns of an explanation, an array. */
 void aphi_message_given(aphi_buffer *out, aph_value given, size_t limit);
 
 /* A note to print once if the text contains an unknown. */

@@ -15,10 +15,10 @@ typedef struct aphi_reach_result {
     aphi_explore_stats stats;
     bool done;              /* all sequences were visited */
     bool sampled;           /* random sequences */
-    bool states, total_orders; /* the graph has them */
+    bool states, total_orders; /* valid in the graph */
     aphi_composition graph;
     bool has_property, violated;
-    uint64_t number;        /* violated: of the sequence */
+    uint64_t number;        /* if violated: number of the sequence */
     const char *why;        /* violated */
     int64_t ns;
 } aphi_reach_result;
@@ -28,7 +28,7 @@ void aphi_reach_report_json(aphi_buffer *out, const aphi_reach_result *r);
 /* --count */
 void aphi_reach_report_count_text(aphi_buffer *out, const aphi_alts *alts, const aphi_sequence_count *c, int64_t ns);
 void aphi_reach_report_count_json(aphi_buffer *out, const aphi_alts *alts, const aphi_sequence_count *c, int64_t ns);
-/* --local; races: with race sets */
+/* --local; with `races`, including race sets */
 void aphi_reach_report_local_text(aphi_buffer *out, const aphi_alts *alts, const aphi_local_sequences *s, bool races);
 void aphi_reach_report_local_json(aphi_buffer *out, const aphi_alts *alts, const aphi_local_sequences *s, bool races);
 

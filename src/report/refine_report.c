@@ -47,7 +47,7 @@ aph_value aphi_refine_report_json(const aphi_refine_report *r)
     return v;
 }
 
-/* 1,234,567; from 1e9 on 1.2e+12. */
+/* Appends a number as 1,234,567, or from 1e9 on as 1.2e+12. */
 static void put_schedules(aphi_buffer *out, double schedules)
 {
     if (schedules < 1e9)

@@ -2,8 +2,8 @@
  *
  * result_table.c - a table of results, one row for each file.
  *
- * Idea: format all cells first to get the column widths. File names get the remaining width; longer ones lose their
- *       middle. */
+ * Idea: format all cells first to get the column widths. File names get the remaining width; the middle of a longer
+ *       name is cut. */
 #include "report/result_table.h"
 
 #include "base/memory.h"

@@ -2,8 +2,8 @@
  *
  * result_table.h - a table of results, one row for each file.
  *
- * One file: one line. Up to APHI_TABLE_ROWS files: a row each, and a line of totals. More: only the rows of files that
- * did not pass, and the totals, unless `all`. */
+ * A single file has one line. Up to APHI_TABLE_ROWS files have a row each, and a line of totals. For more files, only
+ * those that did not pass have a row, unless `all` is set. */
 #ifndef APHI_REPORT_RESULT_TABLE_H
 #define APHI_REPORT_RESULT_TABLE_H
 
@@ -25,7 +25,7 @@ typedef struct aphi_result {
     uint64_t operations;
     uint64_t configurations;
     int64_t time_ns;
-    const char *message; /* one line: why it did not pass; or NULL */
+    const char *message; /* one line: the reason why it did not pass; or NULL */
     const char *detail;  /* the full report without colours, or NULL */
 } aphi_result;
 

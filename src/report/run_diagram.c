@@ -2,10 +2,10 @@
  *
  * run_diagram.c - a space-time diagram in text: participants are vertical lines, messages are arrows.
  *
- * Idea:       the connections are close together on the left, the subject is on the right; every arrow crosses the gap
- *             between them and carries its label there. Labels are aligned, and ten connections leave as much room for
- *             them as one. Connections that do not fit even with narrow headings are drawn as one line, and a column
- *             names the connection of each message.
+ * Idea:       the connections are close together on the left, and the subject is on the right. Every arrow crosses the
+ *             gap between them and has its label there. So labels are aligned, and the number of connections hardly
+ *             affects their width. Connections that do not fit even with narrow headings are drawn as one line, and a
+ *             column names the connection of each message.
  * Invariants: no line is wider than the terminal, unless the terminal is narrower than COLUMNS_MIN.
  * Cost:       up to `rows` messages are laid out; the others are only counted.
  * Read next:  tests/unit/test_run_diagram.c, for sample drawings. */
@@ -32,12 +32,12 @@ enum {
     TRAIL = 4,         /* from the end of the longest label to the subject */
     LABEL_BYTES = 1000,
     ALLOWED_SHOWN = 8,
-    ALLOWED_DRAWN = 3, /* of these, in the diagram */
+    ALLOWED_DRAWN = 3, /* allowed responses drawn in the diagram */
     ORDER_SHOWN = 30,
     STATE_BYTES = 120,
     NAMES_SHOWN = 12,
     NAME_COLUMNS = 8,  /* "expected" */
-    REMARK_COLUMNS = 24, /* with less room, a remark may cross the subject's line */
+    REMARK_COLUMNS = 24, /* a remark with less room may cross the subject's line */
 };
 #define PAUSE_NS INT64_C(100000000) /* longer gaps without a message are shown */
 
@@ -116,7 +116,7 @@ bool aphi_action_wait_text(aphi_buffer *out, aph_value action)
     return true;
 }
 
-/* The request of response i, or APHI_RUN_DIAGRAM_NONE. */
+/* Returns the request of response i, or APHI_RUN_DIAGRAM_NONE. */
 static size_t request_of(const aphi_run_diagram *t, size_t i)
 {
     for (size_t j = i; j-- > 0;)
@@ -125,7 +125,7 @@ static size_t request_of(const aphi_run_diagram *t, size_t i)
     return APHI_RUN_DIAGRAM_NONE;
 }
 
-/* Appends what the script's action with the label waits for. Returns false if it does not wait. */
+/* Appends the condition for which the script's action with the label waits. Returns false if there is none. */
 static bool wait_text(const aphi_run_diagram *t, int64_t label, aphi_buffer *out)
 {
     for (size_t i = 0; label > 0 && i < aph_count(t->script); i++) {
@@ -181,13 +181,13 @@ static bool is_failing(const drawing *d, size_t i)
     return d->chosen[i] == d->given->failing;
 }
 
-/* The time since the previous row, or 0 if events between them are omitted. */
+/* Returns the time since the previous row, or 0 if events in between are omitted. */
 static int64_t passed_before(const drawing *d, size_t i)
 {
     return i && d->chosen[i - 1] + 1 == d->chosen[i] ? event_at(d, i)->at_ns - event_at(d, i - 1)->at_ns : 0;
 }
 
-/* Appends what row i waited for, and the time since the previous row, if any. Returns true if an action waited. */
+/* Appends the condition for which row i waited and the time since the previous row, if any. Returns true on a wait. */
 static bool wait_remark(const drawing *d, size_t i, aphi_buffer *text)
 {
     const aphi_run_event *m = event_at(d, i);
@@ -286,7 +286,7 @@ static size_t space_lanes(drawing *d, size_t widest)
     return 0;
 }
 
-/* The width of the texts of row i in the gap. */
+/* Returns the width of the texts of row i in the gap. */
 static size_t gap_width(const drawing *d, size_t i)
 {
     aphi_buffer text = {0};
@@ -395,7 +395,7 @@ static void draw_elision(const drawing *d, aphi_text_line *l, uint64_t count, co
     aphi_buffer_free(&text);
 }
 
-/* Draws the row between row i and the previous one, if anything was waited for. */
+/* Draws a row for the wait between row i and the previous one, if there was a wait. */
 static void draw_wait(const drawing *d, aphi_text_line *l, size_t i)
 {
     const aphi_run_event *m = event_at(d, i);
@@ -481,7 +481,7 @@ static void draw_remark(const drawing *d, aphi_text_line *l, size_t i, const cha
         if (!*attached)
             put_across(d, l, x + 1, name_x - 1, d->g.bar, APHI_INK_ALARM);
         aphi_text_line_text(l, name_x, name, APHI_INK_NONE);
-        aphi_text_line_put(l, d->subject_x, 0, APHI_INK_NONE); /* the remark may cross it */
+        aphi_text_line_put(l, d->subject_x, 0, APHI_INK_NONE); /* the remark may cross this line */
         if (aphi_text_line_bytes(l, from, at, bytes, APHI_INK_RED) < d->subject_x)
             aphi_text_line_put(l, d->subject_x, d->g.line, APHI_INK_DIM);
         aphi_text_line_flush(l, d->out, d->terminal);
@@ -576,7 +576,7 @@ static void draw_row(const drawing *d, aphi_text_line *l, size_t i)
 {
     lane *at = &d->lanes[lane_of(d, event_at(d, i)->connection)];
     aphi_run_event_kind kind = event_at(d, i)->kind;
-    at->closed = false; /* used again */
+    at->closed = false; /* the connection is used again */
     draw_wait(d, l, i);
     put_lines(d, l, d->g.line);
     draw_gutter(d, l, i);

@@ -10,10 +10,10 @@
 
 #define APHI_RUN_DIAGRAM_NONE SIZE_MAX
 
-/* The data that the terminal, page and JUnit reports share. Texts may contain anything; values may be APH_NIL. */
+/* The data that the terminal, page and JUnit reports share. Texts may contain any bytes; values may be APH_NIL. */
 typedef struct aphi_run_diagram {
     const char *title;         /* "swap at 127.0.0.1:4711" */
-    aph_value run;             /* facts by name, as in --json: messages, seed, ...; those named *_ns are durations */
+    aph_value run;             /* facts by name, as in --json: messages, seed, ...; *_ns are durations */
     const char *verdict;       /* "fail" */
     const char *headline;      /* the reason in one sentence, or NULL */
     int64_t ns;                /* duration of the run */
@@ -22,11 +22,11 @@ typedef struct aphi_run_diagram {
     size_t count;
     uint64_t earlier;          /* number of events before the given ones */
     size_t failing;            /* index of the event without an explanation, or APHI_RUN_DIAGRAM_NONE */
-    /* The responses allowed there, an object for each explanation up to that event:
+    /* The responses allowed at that event, an object for each explanation of the earlier events:
      * {"answer": ..., "clauses": [...], "state": ..., "given": [conditions on its unknowns], "order": [labels]}.
      * Each field may be absent. */
     aph_value allowed;
-    aph_value branches;        /* name -> times reached, 0 for never */
+    aph_value branches;        /* name -> number of times reached */
     aph_value script;          /* the shrunk script, an array of actions as on disk; its waits are drawn */
     const char *replay;        /* the command that reproduces the run, or NULL */
     aph_words *words;          /* the model's formatting of messages; NULL: JSON */
@@ -46,7 +46,7 @@ typedef struct aphi_run_diagram {
 void aphi_run_diagram_draw(aphi_buffer *out, const aphi_run_diagram *t, const aphi_terminal *terminal, size_t rows);
 
 /* Appends the report of a run that did not pass: the headline, the diagram, the responses that the model allows, and
- * the command that reproduces it. Appends nothing for a pass. */
+ * the command that reproduces the run. Appends nothing for a pass. */
 void aphi_run_diagram_report(aphi_buffer *out, const aphi_run_diagram *t, const aphi_terminal *terminal);
 
 /* ---- parts, for other reports ------------------------------------------------------------------------------------ */
@@ -54,7 +54,7 @@ void aphi_run_diagram_report(aphi_buffer *out, const aphi_run_diagram *t, const 
 /* Appends a short text of an event, without its label, of up to about `limit` bytes. */
 void aphi_run_event_text(aphi_buffer *out, const aphi_run_event *m, aph_words *words, size_t limit);
 bool aphi_run_event_is_outward(const aphi_run_event *m); /* from the tester to the subject */
-/* Appends what an action waits for: "response #2", "quiet", "a pause of 500 us". Returns false if it does not wait. */
+/* Appends the condition of a wait: "response #2", "quiet", "a pause of 500 us". Returns false if there is no wait. */
 bool aphi_action_wait_text(aphi_buffer *out, aph_value action);
 
 #endif

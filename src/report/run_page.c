@@ -7,11 +7,11 @@
  * Safety:     1. The block escapes every character that could end it or begin markup: < > & ' and the line separators
  *                U+2028 and U+2029. Server data cannot leave the block.
  *             2. The script adds data to the document as text only.
- *             3. The content security policy allows the one style and the one script by hash, and no requests.
+ *             3. The content security policy allows only this style and this script, by hash, and no requests.
  * Size:       each part of the block has a byte budget, measured on the output; the sum is below APHI_RUN_PAGE_BYTES.
- *             Most of it is the list of messages: each distinct text once, truncated, and a dozen bytes per message;
- *             100,000 small messages fit. The list is filled with a few messages after the failing one, then backwards
- *             from it. Messages near the failing one are also stored in full.
+ *             Most of the block is the list of messages: each distinct text once, truncated, and a dozen bytes per
+ *             message; 100,000 small messages fit. The list is filled with a few messages after the failing one, then
+ *             backwards from it. Messages near the failing one are also stored in full.
  * Cost:       linear in the number of events, all of which are counted for the strip above the diagram. */
 #include "report/run_page.h"
 
@@ -27,9 +27,9 @@
 
 enum {
     LIST_BYTES = 1300000,
-    LIST_MAX = 400000,    /* messages; more would never fit */
+    LIST_MAX = 400000,    /* number of messages; more would never fit */
     LIST_LATER = 500,     /* messages after the failing one */
-    TEXT_BYTES = 120,     /* of a message in the list */
+    TEXT_BYTES = 120,     /* maximum per message in the list */
     FULL_BYTES = 200000,
     FULL_EACH = 12000,
     FULL_AROUND = 40,     /* messages before and after the failing one stored in full */
@@ -158,7 +158,8 @@ static int64_t microseconds(const aphi_run_event *m)
     return m->at_ns / 1000;
 }
 
-/* Writes the record of event i; decode() in run_page.js describes it. Differences of the first record are to 0. */
+/* Writes the record of event i; decode() in run_page.js describes it. Numbers are differences from the previous record,
+ * or from 0 in the first. */
 static void put_record(const list *l, size_t i, bool is_first, aphi_buffer *out)
 {
     static const char letters[] = "srlmcd";
@@ -250,7 +251,7 @@ static void put_full(aphi_buffer *out, list *l)
     aphi_buffer_str(out, "\"full\":{");
     for (size_t away = 0; away <= FULL_AROUND && out->n < stop; away++) {
         for (int side = 0; side < 2 && out->n < stop; side++) {
-            size_t i = side ? middle + away : middle - away; /* below 0 it wraps around and is out of range */
+            size_t i = side ? middle + away : middle - away; /* a negative index wraps around and is out of range */
             if (i < l->first || i >= l->end || done[l->places[i - l->base]])
                 continue;
             done[l->places[i - l->base]] = true;
@@ -280,7 +281,7 @@ static void put_rows(aphi_buffer *out, list *l)
     aphi_buffer_str(out, "],\n");
 }
 
-/* The number of messages in each direction, in each of BUCKETS time slices. */
+/* Writes the number of messages in each direction, in each of BUCKETS time slices. */
 static void put_density(aphi_buffer *out, const aphi_run_diagram *t)
 {
     uint64_t counts[2][BUCKETS] = {0};

@@ -3,8 +3,8 @@
  * sequence_view.c - drawings of consecutive sequences of a model, each compared with the previous one.
  *
  * Idea:       events of a sequence become events of a diagram (swimlanes.h). The common part of two sequences is a
- *             prefix of each component's events, closed under happened-before. A receive right after it that received
- *             a different message than before is marked as changed; all later events are new.
+ *             prefix of each component's events, closed under happened-before. A receive right after this part is
+ *             marked as changed if it took a different message than in the previous sequence; all later events are new.
  * Invariants: 1. an event is the same only if all events that happened before it are the same */
 #include "report/sequence_view.h"
 
@@ -22,7 +22,7 @@ struct aphi_sequence_view {
     aphi_buffer page;
     aphi_terminal terminal;
     const char **lanes;
-    bool *ports;             /* per component: it has several ports, so labels need port names */
+    bool *ports;             /* per component: true if it has several ports, so labels need port names */
     uint64_t count;
     /* the previous sequence */
     uint32_t *first;
@@ -90,7 +90,7 @@ static void find_common(aphi_sequence_view *k, const aphi_sequence *s)
     }
 }
 
-/* The corresponding receive of the previous sequence if it received another message, or NULL. */
+/* Returns the corresponding receive of the previous sequence if it took another message, or NULL. */
 static const aphi_event *changed_receive(const aphi_sequence_view *k, const aphi_sequence *s, unsigned t, uint32_t i)
 {
     const aphi_event *e = &s->events[s->first[t] + i], *b = &k->events[k->first[t] + i];
@@ -156,7 +156,7 @@ static char *note_of(const aphi_sequence_view *k, aphi_sequence *s, unsigned t, 
     return out.n ? aphi_buffer_text(&out) : NULL;
 }
 
-/* Why a component is blocked at the end, or NULL if it terminated. */
+/* Returns the reason why a component is blocked at the end, or NULL if it terminated. */
 static char *end_of(const aphi_sequence_view *k, const aphi_sequence *s, unsigned t)
 {
     const aphi_compiled_model *p = k->model;

@@ -10,9 +10,9 @@ typedef struct aphi_sequence_view aphi_sequence_view;
 
 /* Draws on stdout if `draws`, and on a page if `page` is not NULL. */
 aphi_sequence_view *aphi_sequence_view_open(const aphi_compiled_model *model, bool draws, const char *page);
-/* wrong: the error of the sequence, or NULL; label: the label of local events to mark as wrong, or SIZE_MAX. */
+/* `wrong` is the error of the sequence, or NULL; `label` is the label of local events to mark as wrong, or SIZE_MAX. */
 void aphi_sequence_view_add(aphi_sequence_view *k, aphi_sequence *s, const char *wrong, size_t label);
-/* Writes the page, with a sentence about all sequences. Returns false if it fails; errno is set. */
+/* Writes the page, with `lead` as its introduction. Returns false with errno on failure. */
 bool aphi_sequence_view_close(aphi_sequence_view *k, const char *lead);
 
 #endif

@@ -65,7 +65,7 @@ static void add_duration(aphi_buffer *out, aph_value object, const char *name)
     aphi_report_duration(out, (int64_t)number_of(aph_field(object, name)));
 }
 
-/* A relative address of letters, digits and "-._/" without "..". */
+/* Returns true for a relative address of letters, digits and "-._/" without "..". */
 static bool is_address(aph_value v)
 {
     size_t n = 0;
@@ -209,7 +209,7 @@ static uint64_t sum_of(aph_value ways)
     return sum;
 }
 
-/* Rounded; 0 % and 100 % only if exact. */
+/* Rounds, but returns 0 and 100 only if they are exact. */
 static int percent(uint64_t n, uint64_t of)
 {
     int rounded = (int)((double)n * 100 / (double)of + 0.5);

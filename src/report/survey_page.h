@@ -16,7 +16,7 @@
  *    "choices": [{"ways": [[text, number]], "clause": text}], "observations": number, "never": [texts]}
  * The page is self-contained and has no script. All data appears as text, never as markup. */
 void aphi_survey_page_write(aphi_buffer *out, aph_value server);
-/* Appends the index of an array of servers. The page of each is name.html. */
+/* Appends the index of an array of servers. The page of each server is name.html. */
 void aphi_survey_page_index(aphi_buffer *out, aph_value servers);
 
 #endif

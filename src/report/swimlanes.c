@@ -2,9 +2,9 @@
  *
  * swimlanes.c - rows of a space-time diagram, and its drawing for a terminal.
  *
- * Idea:       the next row is the first lane's next event that is ready. A send is ready when its receive is next in
- *             its lane, so most messages take one row; only if no event is ready, a send is drawn alone and its receive
- *             later. Lanes are on the left and texts on the right, so texts never hide arrows.
+ * Idea:       the next row is the first ready event, in the order of the lanes. A send is ready when its receive is
+ *             next in its lane, so most messages take one row. Only if no event is ready, a send is drawn alone, and
+ *             its receive later. Lanes are on the left and texts on the right, so texts never hide arrows.
  * Invariants: 1. rows go down in each lane, from a send to its receive, and from `after` to the event
  *             2. every event is in exactly one row
  * Cost:       rows times lanes. */
@@ -33,7 +33,7 @@ static bool is_done(const order *o, size_t event)
     return event >= o->s->count || o->done[event];
 }
 
-/* Returns true if the event is next in its lane and `after` is done; ignores its partner. */
+/* Returns true if the event is next in its lane and its `after` is done; ignores its partner. */
 static bool is_next(const order *o, size_t event)
 {
     const aphi_swimlanes_event *e = &o->s->events[event];
@@ -77,7 +77,7 @@ static bool find_row(const order *o, aphi_swimlanes_row *row,
     return false;
 }
 
-/* A mark of the send or of the receive; unchanged only if both are. */
+/* Returns the mark of the send or of the receive; unchanged only if both are. */
 static aphi_swimlanes_mark mark_of(const aphi_swimlanes *s, const aphi_swimlanes_row *row)
 {
     aphi_swimlanes_mark a = s->events[row->event].mark;

@@ -26,7 +26,7 @@ typedef enum aphi_swimlanes_mark {
     APHI_SWIMLANES_WRONG,   /* an error: red, with a cross */
 } aphi_swimlanes_mark;
 
-/* Texts may contain anything; they are cleaned. */
+/* Texts may contain any bytes; they are cleaned. */
 typedef struct aphi_swimlanes_event {
     size_t lane;
     aphi_alts_op kind;
@@ -40,11 +40,11 @@ typedef struct aphi_swimlanes_event {
 
 typedef struct aphi_swimlanes {
     const char *title;
-    const char *const *lanes;            /* their names */
+    const char *const *lanes;            /* names of the lanes */
     size_t lane_count;
     const aphi_swimlanes_event *events;  /* in order within each lane; lanes may be interleaved */
     size_t count;
-    const char *const *ends;             /* for each lane a remark below it, or NULL if it ended; or NULL */
+    const char *const *ends;             /* per lane: a remark below it, or NULL if it ended; may be NULL */
     const char *remark;                  /* at the end, or NULL */
 } aphi_swimlanes;
 
@@ -62,11 +62,10 @@ typedef struct aphi_swimlanes_rows {
     size_t *end;              /* per lane: the row after its last event, or 0 */
 } aphi_swimlanes_rows;
 
-/* A cycle of events, which no run has, is broken at any event. */
+/* Computes the rows. A cycle of events, which cannot occur in a run, is broken at an arbitrary event. */
 aphi_swimlanes_rows aphi_swimlanes_order(const aphi_swimlanes *s);
 void aphi_swimlanes_rows_free(aphi_swimlanes_rows *r);
 
-/* Draws for a terminal. */
 void aphi_swimlanes_draw(aphi_buffer *out, const aphi_swimlanes *s, const aphi_terminal *t);
 /* Appends an svg element, styled by swimlanes.css. */
 void aphi_swimlanes_svg(aphi_buffer *out, const aphi_swimlanes *s);

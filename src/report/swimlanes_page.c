@@ -2,11 +2,11 @@
  *
  * swimlanes_page.c - space-time diagrams of programs on a self-contained page.
  *
- * Idea:       as on the terminal (swimlanes.c), but arrows slant from the row of the send to that of the receive. Each
- *             row has one event or one message, so labels never overlap.
+ * Idea:       the diagram is as on the terminal (swimlanes.c), but arrows slant from the row of the send to the row of
+ *             the receive. Each row has one event or one message, so labels never overlap.
  * Safety:     there is no script. Every text goes through add_text, which escapes characters that could begin or end
- *             markup, and direction marks. The content security policy allows the two styles by hash, and nothing
- *             else. */
+ *             markup, and direction marks. The content security policy allows the two styles by hash, and nothing else.
+ *             */
 #include "report/swimlanes.h"
 
 #include "report/utf8.h"
@@ -129,7 +129,7 @@ static void add_label(const picture *p, const aphi_swimlanes_row *row, aphi_buff
     size_t x = x_of(p, row->event), y = y_of(p, row->event) + 4;
     const char *class = "label";
     if (row->receive != APHI_SWIMLANES_NONE) {
-        /* Long arrows: near the sender; other lanes have no events in this row. */
+        /* The label of a long arrow is near the sender; other lanes have no events in this row. */
         size_t other = x_of(p, row->receive);
         x = other > x ? (x + (other - x < 2 * p->lane_width ? (other - x) / 2 : p->lane_width / 2))
                       : (x - (x - other < 2 * p->lane_width ? (x - other) / 2 : p->lane_width / 2));

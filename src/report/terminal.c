@@ -132,7 +132,7 @@ void aphi_report_duration(aphi_buffer *out, int64_t ns)
         aphi_buffer_format(out, "%lld min %02lld s", s / 60, s % 60);
         return;
     }
-    /* 999.5 of a unit would be printed as 1000, so the next unit begins there. */
+    /* 999.5 of a unit would be printed as 1000, so the next unit starts at that value. */
     static const struct { int64_t unit; const char *name; } units[] = {{1, "ns"}, {1000, "us"}, {MS_NS, "ms"}};
     double value = (double)ns / (double)SECOND_NS;
     const char *name = "s";
@@ -163,7 +163,7 @@ static struct {
     uint64_t rated, rate;    /* messages at that time, and the rate */
 } progress;
 
-/* Whole seconds: finer digits would change too fast to read. */
+/* Uses whole seconds: finer digits would change too fast to read. */
 static void add_time_left(aphi_buffer *out, int64_t ns)
 {
     int64_t s = (ns + SECOND_NS - 1) / SECOND_NS;
@@ -191,12 +191,12 @@ void aphi_progress_text(aphi_buffer *out, const aphi_terminal *t, const char *ti
         aphi_buffer_str(&line, "  ");
         aphi_report_duration(&line, ns);
     }
-    if (done && done < total) { /* at the same speed */
+    if (done && done < total) { /* assumes constant speed */
         aphi_buffer_str(&line, ", about ");
         add_time_left(&line, (int64_t)((double)ns * (double)(total - done) / (double)done));
     }
     aphi_utf8_clean(&clean, aphi_buffer_text(&line), t->unicode);
-    /* Leave the last column free: writing to it wraps the line. */
+    /* The last column stays free: writing to it wraps the line. */
     aphi_utf8_cut(out, aphi_buffer_text(&clean), t->columns - 1, t->unicode);
     aphi_buffer_free(&clean);
     aphi_buffer_free(&line);
@@ -319,7 +319,7 @@ void aphi_progress_at(uint64_t done)
     put_line(&text);
 }
 
-/* Averaged over a second or more, to be readable. */
+/* Averages over at least a second, so that the rate is readable. */
 static uint64_t rate_of(uint64_t messages, int64_t now)
 {
     int64_t passed = now - progress.rated_ns;

@@ -20,9 +20,9 @@ typedef struct aphi_terminal {
     size_t columns;
 } aphi_terminal;
 
-/* Colours: with AUTO, on a terminal that is not dumb, unless NO_COLOR is set and not empty.
+/* Colours: AUTO enables them on a terminal that is not dumb, unless NO_COLOR is set and not empty.
  * Characters: UTF-8 if the first of LC_ALL, LC_CTYPE and LANG that is set names it.
- * Columns: of the terminal, or else COLUMNS, or else 100; at least 40. */
+ * Columns: the width of the terminal, else COLUMNS, else 100; at least 40. */
 aphi_terminal aphi_terminal_of(FILE *stream, aphi_colour colour);
 
 typedef enum aphi_ink {
@@ -40,9 +40,9 @@ static inline size_t aphi_larger_of(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* The escape sequence of the ink; "" without colours. */
+/* Returns the escape sequence of the ink, or "" without colours. */
 const char *aphi_terminal_ink(const aphi_terminal *t, aphi_ink ink);
-/* Append text, cleaned (utf8.h); `line`: before it another text, after it a newline. */
+/* Append cleaned text (utf8.h); the `line` variant puts another text before it and a newline after it. */
 void aphi_terminal_paint(aphi_buffer *out, const aphi_terminal *t, aphi_ink ink, const char *text);
 void aphi_terminal_line(aphi_buffer *out, const aphi_terminal *t, aphi_ink ink, const char *before, const char *text);
 
@@ -57,7 +57,7 @@ void aphi_report_duration(aphi_buffer *out, int64_t ns);
  * One line on stderr, shown if stderr is a terminal and the work takes longer than a second. The state is global: call
  * these functions from one thread only. aphi_progress_at is cheap enough for inner loops: it rarely reads the clock. */
 
-/* total 0: unknown. `title` must live until aphi_progress_end. */
+/* A `total` of 0 means unknown. `title` must live until aphi_progress_end. */
 void aphi_progress_begin(const char *title, uint64_t total);
 void aphi_progress_at(uint64_t done);
 /* Erases the line so that other output can be written; the next aphi_progress_at may draw it again. */
@@ -68,8 +68,8 @@ void aphi_progress_end(void);
 typedef struct aphi_live {
     uint64_t messages;
     uint64_t rate;            /* messages per second; computed by aphi_progress_live */
-    uint64_t explanations;    /* still possible */
-    size_t reached, branches; /* of the model; branches 0: the model names none */
+    uint64_t explanations;    /* number of explanations that are still possible */
+    size_t reached, branches; /* branches of the model: reached, all; 0: the model names none */
     int64_t left_ns;          /* remaining time; negative: unknown */
 } aphi_live;
 

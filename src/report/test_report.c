@@ -2,9 +2,9 @@
  *
  * test_report.c - the report of a campaign.
  *
- * Idea:       the evidence of a failure is that of `antiphon check` on the trace of the run, so that the live tester
- *             and a later check of the trace cannot differ. A trace has one line for each event after its header, so a
- *             line of the evidence is an event of the run. */
+ * Idea:       the evidence of a failure comes from `antiphon check` on the trace of the run, so the live tester and a
+ *             later check of the trace cannot differ. After its header, a trace has one line for each event, so a line
+ *             number in the evidence identifies an event of the run. */
 #include "report/test_report.h"
 
 #include "base/buffer.h"
@@ -46,7 +46,7 @@ static void mark_report(void *context)
 
 /* ---- evidence ---------------------------------------------------------------------------------------------------- */
 
-/* The events of a run that passed are needed for the page only. */
+/* Loads the events of the run; if the run passed, only the page needs them. */
 static void load_events(report *t)
 {
     const aphi_campaign *c = t->campaign;
@@ -56,7 +56,7 @@ static void load_events(report *t)
     t->diagram.earlier = c->run->events_before;
 }
 
-/* The index of the event of a line of the trace, or APHI_RUN_DIAGRAM_NONE. */
+/* Returns the index of the event on a line of the trace, or APHI_RUN_DIAGRAM_NONE. */
 static size_t event_of_line(const report *t, int64_t line)
 {
     int64_t index = line - 2 - (int64_t)t->diagram.earlier;
@@ -69,7 +69,7 @@ static aph_value labels_of(const report *t, aph_value lines)
     for (size_t i = 0; lines && i < aph_count(lines); i++) {
         size_t index = event_of_line(t, aph_int_of(aph_at(lines, i)));
         int64_t label = index == APHI_RUN_DIAGRAM_NONE ? 0 : t->diagram.events[index].label;
-        if (label) /* the tester's responses to requests of the subject have none */
+        if (label) /* the tester's responses to requests from the subject have no label */
             labels = aph_push(labels, aph_int(label));
     }
     return labels;
@@ -93,7 +93,7 @@ static void find_evidence(report *t)
     }
 }
 
-/* The oldest request without a response. */
+/* Returns the oldest request without a response. */
 static size_t find_unanswered(const aphi_run_event *events, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -138,7 +138,7 @@ static aph_value script_value(const aphi_script *s)
     return all;
 }
 
-/* The command that reproduces the run. */
+/* Sets the command that reproduces the run. */
 static void fill_replay(report *t)
 {
     const aphi_test_report_options *o = t->options;
@@ -157,7 +157,7 @@ static void fill_replay(report *t)
     aphi_buffer_free(&out);
 }
 
-/* The reason, and a waiver that would allow it. */
+/* Sets the headline: the reason, and a waiver that would allow the violation. */
 static void fill_headline(report *t)
 {
     const aphi_campaign *c = t->campaign;
@@ -196,7 +196,7 @@ static void fill_diagram(report *t)
                                   .words = t->options->model->words};
 }
 
-/* The waivers that the last run needs; APH_NIL if none is allowed, or it did not pass. */
+/* Returns the waivers that the last run needs; APH_NIL if none is allowed, or the run did not pass. */
 static aph_value needed_waivers(const report *t)
 {
     const aphi_campaign *c = t->campaign;

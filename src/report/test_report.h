@@ -11,7 +11,7 @@ typedef struct aphi_test_report_options {
     const aph_model *model;
     const char *spec;        /* as the user wrote it */
     const char *subject;     /* the target, the command, or the name of a preset */
-    const char *command;     /* its option: "--target", "--run" or "--subject" */
+    const char *command;     /* the option that names the subject: "--target", "--run" or "--subject" */
     const char *fault;       /* value of --break, or NULL */
     uint64_t known;          /* waivers allowed by --waive known, not by name */
     const char *environment;
@@ -28,7 +28,7 @@ typedef struct aphi_test_report_options {
 /* Writes the reports that the options select. Returns false if a file or stdout cannot be written. The value *found has
  * verdict, why, runs, messages, ns, trace and branches; if the subject is at fault also reject_ns, shrink_ns, requests
  * (the length of the counterexample), script, reproduced, confirmed, minimal, evidence, picture and replay, as far as
- * they exist. The caller marks it. */
+ * they exist. The caller must mark *found. */
 bool aphi_test_report_write(const aphi_campaign *c, const aphi_test_report_options *options);
 
 #endif

@@ -63,7 +63,7 @@ void aphi_text_line_flush(aphi_text_line *l, aphi_buffer *out, const aphi_termin
         l->n--;
     for (size_t i = 0; i < l->n; i++) {
         aphi_cell c = l->cells[i];
-        if (c.point) { /* blanks look the same in any ink */
+        if (c.point) { /* blanks need no ink */
             change_ink(out, t, now, c.ink);
             now = c.ink;
         }

@@ -103,7 +103,7 @@ void aphi_utf8_html(aphi_buffer *out, const char *bytes, size_t n, size_t limit,
     aphi_buffer_str(out, n > limit ? "…" : "");
 }
 
-/* Appends the first columns of text, an ellipsis, and as much of its end as fits; not of its end unless `middle`. */
+/* Appends the beginning of the text and an ellipsis; with `middle`, also as much of its end as fits. */
 static void cut_text(aphi_buffer *out, const char *text, size_t columns, bool unicode, bool middle)
 {
     size_t all = aphi_utf8_columns(text), dots = unicode ? 1 : 2;

@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 size_t aphi_utf8_columns(const char *text);
-/* The length in bytes of the first `columns` columns. */
+/* Returns the length in bytes of the first `columns` columns. */
 size_t aphi_utf8_head(const char *text, size_t columns);
-/* The length in bytes of the first line when n bytes of text are wrapped at `columns`, at a blank if there is one. */
+/* Returns the length in bytes of the first line of n bytes of text wrapped at `columns`, preferably at a blank. */
 size_t aphi_utf8_wrap(const char *text, size_t n, size_t columns);
 
 /* Returns true for control characters, line separators and direction marks. */
@@ -24,8 +24,9 @@ bool aphi_utf8_is_command(uint32_t point);
 /* Appends text that is safe on a terminal: control characters and bytes that are not UTF-8 become U+FFFD. Without
  * unicode, arrows and similar characters are transliterated ("->") and other non-ASCII characters become '?'. */
 void aphi_utf8_clean(aphi_buffer *out, const char *text, bool unicode);
-/* Appends text that is safe in HTML, SVG and their attributes: control characters and direction marks become \u202e,
- * bytes that are not UTF-8 \xff, newlines `newline`. Stops after `limit` bytes or slightly more, with an ellipsis. */
+/* Appends text that is safe in HTML, SVG and their attributes: control characters and direction marks are written like
+ * \u202e, bytes that are not UTF-8 like \xff, and newlines as `newline`. Stops after `limit` bytes or slightly more,
+ * with an ellipsis. */
 void aphi_utf8_html(aphi_buffer *out, const char *bytes, size_t n, size_t limit, const char *newline);
 
 /* Append up to `columns` columns of clean text; in longer text an ellipsis replaces the end, or the middle. */

@@ -3,17 +3,16 @@
  * server.c - a model as a server: opening, rounds of the event loop, and closing.
  *
  * Idea:       One thread waits for sockets and timers. A received request becomes a timer, and the model takes it after
- *             a delay; each message that the model sends becomes another timer, and leaves after another delay. The
- *             model takes one request at a time and no time at all: all concurrency is the environment's, as it is for
- *             the oracle.
+ *             a delay; each message that the model sends becomes another timer, and is written after another delay. The
+ *             model takes one request at a time, instantaneously: all concurrency is in the environment.
  *
  *      bytes -> codec -> timer -> simulator (the model) -> timer -> bytes
  *                        request                response
  *
- * Invariants: 1. of one connection, requests are taken in the order of their arrival, and responses leave in the order
- *                in which they were sent (server_tcp.c); datagrams have no order (server_udp.c)
- *             2. the simulator and the requests that are not taken yet are roots; values are collected between rounds
- * Cost:       a read and a write for each connection and round, whatever the number of messages in them.
+ * Invariants: 1. requests on one connection are taken in arrival order, and responses are written in the order in which
+ *                the model sent them (server_tcp.c); datagrams have no order (server_udp.c)
+ *             2. the simulator and the untaken requests are roots; garbage is collected between rounds
+ * Cost:       one read and one write per connection and round, regardless of the number of messages.
  * Read next:  simulator.c, server_tcp.c, docs/serving.md */
 #include "server/server.h"
 
@@ -248,7 +247,7 @@ void aphi_server_stop(aphi_server *s)
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
-/* A model that could send may choose to wait for a request. If none comes, it may choose again. */
+/* A model may choose to wait for a request instead of sending. If no request comes, it may choose again. */
 static void reconsider(aphi_server *s)
 {
     aphi_simulated result = aphi_simulator_reconsider(&s->simulator);

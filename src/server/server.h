@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * server.h - a model as a server on a port, with the behaviour that it and its environment allow. */
+ * server.h - runs a model as a server on a port, with any behaviour that the model and its environment allow. */
 #ifndef APHI_SERVER_SERVER_H
 #define APHI_SERVER_SERVER_H
 
@@ -10,7 +10,7 @@
 typedef enum aphi_served_through {
     APHI_SERVE_TCP,  /* requests and responses are delayed; each connection keeps its order */
     APHI_SERVE_SYNC, /* no delays */
-    APHI_SERVE_UDP,  /* datagrams: lost, duplicated and reordered, both ways */
+    APHI_SERVE_UDP,  /* datagrams are lost, duplicated and reordered in both directions */
 } aphi_served_through;
 
 typedef struct aphi_serve_options {
@@ -18,9 +18,9 @@ typedef struct aphi_serve_options {
     uint16_t port;            /* 0: a free port */
     aphi_served_through through;
     uint64_t seed;
-    int64_t delay_ns;         /* mean, of requests and of responses; not for APHI_SERVE_SYNC */
+    int64_t delay_ns;         /* mean delay of requests and of responses; unused with APHI_SERVE_SYNC */
     const char *calls;        /* HOST:PORT of the server that the model calls; NULL: none */
-    unsigned loss, duplicate; /* percentages of datagrams, each way */
+    unsigned loss, duplicate; /* percentages of datagrams in each direction */
 } aphi_serve_options;
 
 typedef struct aphi_server aphi_server;
@@ -29,7 +29,7 @@ typedef struct aphi_serve_stats {
     uint64_t connections, requests, answers;
 } aphi_serve_stats;
 
-/* Listens. Returns NULL with a message if it cannot. The model must outlive the server. */
+/* Opens a listening server. Returns NULL with a message on failure. The model must outlive the server. */
 aphi_server *aphi_server_open(const aph_model *model, const aphi_serve_options *options, char *error,
                               size_t error_size);
 void aphi_server_close(aphi_server *s);
@@ -42,12 +42,12 @@ typedef enum aphi_served {
     APHI_SERVE_FAILED,  /* a system call failed */
 } aphi_served;
 
-/* Serves until it is stopped, on the thread that opened it. Prints warnings about clients on stderr. Writes a message
- * to error unless it was stopped. */
+/* Serves until stopped; call it on the thread that opened the server. Prints warnings about clients to stderr. Writes a
+ * message to error unless the result is APHI_SERVED. */
 aphi_served aphi_server_run(aphi_server *s, char *error, size_t error_size);
 aphi_simulated_fault aphi_server_fault(const aphi_server *s);
 aphi_serve_stats aphi_server_stats(const aphi_server *s);
-/* For signal handlers and other threads. */
+/* May be called from signal handlers and other threads. */
 void aphi_server_stop(aphi_server *s);
 
 #endif

@@ -16,20 +16,20 @@ struct aphi_server {
     const aph_model *model;
     aphi_serve_options options;
     aphi_simulator simulator;
-    aphi_choice choice;          /* of delays and losses: separate, so that they do not change the model's choices */
-    aphi_event_loop loop;        /* its timers: delayed requests and responses */
+    aphi_choice choice;          /* of delays and losses; kept separate from the model's choices */
+    aphi_event_loop loop;        /* its timers are the delayed requests and responses */
     aphi_watch listener;
-    bool failed;                 /* the server ends: outcome and error */
+    bool failed;                 /* the server ends; outcome and error are set */
     aphi_served outcome;
     char error[512];
     unsigned warnings;
-    uint64_t changes;            /* of the model's state: requests taken */
+    uint64_t changes;            /* number of state changes of the model: requests taken */
     aphi_serve_stats stats;
     char address[80];
     struct sockaddr_storage upstream; /* the server that the model calls */
     socklen_t upstream_size;
-    char upstream_text[80];      /* the same as HOST:PORT; empty: none */
-    aphi_server_tcp *tcp;        /* one of the two is NULL */
+    char upstream_text[80];      /* `upstream` as HOST:PORT; empty if there is none */
+    aphi_server_tcp *tcp;        /* either tcp or udp is NULL */
     aphi_server_udp *udp;
 };
 
@@ -37,24 +37,24 @@ struct aphi_server {
 void aphi_server_warn(aphi_server *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 struct aph_wire;
 void aphi_server_warn_malformed(aphi_server *s, int64_t from, const struct aph_wire *w);
-/* Ends the server because of a system call that failed, with errno. */
+/* Ends the server after a failed system call; reads errno. */
 void aphi_server_fail(aphi_server *s, const char *what);
-/* Passes the request to the model. After APHI_SIMULATED_FAULT the server ends. */
+/* Passes the request to the model. The server ends if the result is APHI_SIMULATED_FAULT. */
 aphi_simulated aphi_server_take(aphi_server *s, int64_t from, aph_value message);
-/* Now plus a random delay. */
+/* Returns the current time plus a random delay. */
 int64_t aphi_server_delayed_ns(aphi_server *s);
 
 aphi_server_tcp *aphi_server_tcp_open(void);
 void aphi_server_tcp_close(aphi_server *s);
 void aphi_server_tcp_mark(aphi_server *s);
-/* These four are callbacks of the event loop. */
+/* The next four functions are callbacks of the event loop. */
 void aphi_server_tcp_accept(void *server, void *data, uint32_t events);
 void aphi_server_tcp_timer(void *server, const aphi_timer *due);
 void aphi_server_udp_ready(void *server, void *data, uint32_t events);
 void aphi_server_udp_timer(void *server, const aphi_timer *due);
 /* Queues the messages that the model has just sent. */
 void aphi_server_tcp_deliver(aphi_server *s);
-/* After each round: decodes, lets the model take requests, and writes, for each stream that changed. */
+/* Called after each round: decodes and takes requests and writes responses, for each changed stream. */
 void aphi_server_tcp_settle(aphi_server *s);
 
 aphi_server_udp *aphi_server_udp_open(void);

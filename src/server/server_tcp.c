@@ -2,22 +2,23 @@
  *
  * server_tcp.c - a TCP server: byte streams, delays, and flow control.
  *
- * Idea:       A stream holds `in`: bytes that are not decoded yet; `inbox`: requests that are not taken yet, the first
- *             `due` of which have had their delay; `out`: responses, of which `released` bytes have had theirs.
+ * Idea:       A stream has three queues: `in` holds bytes to be decoded; `inbox` holds decoded requests, the first
+ *             `due` of which have waited out their delay; `out` holds responses, of which the first `released` bytes
+ *             may be written.
  *
  *      read -> in -> decode -> inbox -> (delay) -> model -> out -> (delay) -> write
  *
- * Invariants: 1. no request is due before an earlier one of its stream, nor a response before an earlier one
+ * Invariants: 1. requests of a stream become due in arrival order, and responses in sending order
  *             2. if a client does not read, its stream is not read, and its requests are not taken. This bounds the
- *                memory of a stream, unless the model sends without a request: then the stream is closed at OUT_MAX
- *             3. a stream that has ended (by the client, or by a malformed request) is closed once its requests are
- *                taken and its responses written
- *             4. the number of a stream is never used again; its lowest bits are its slot. Numbers whose slot is in use
- *                are skipped
- * Upstream:   If the model calls other servers, the server opens streams to them. Such a stream stands for a connection
- *             of the model's own. If calls are independent (calls_apart in model.h), it is used for another call after
- *             its response. If it ends without a response, the model receives false.
- * Cost:       constant for a message, except for the timer heap and the search among upstream streams. */
+ *                memory of a stream. If the model sends without a request, the stream is closed at OUT_MAX
+ *             3. after the client's half-close or a malformed request, a stream is closed once its requests are taken
+ *                and its responses are written
+ *             4. stream numbers are never reused. The lowest bits of a number are the slot; numbers whose slot is in
+ *                use are skipped
+ * Upstream:   If the model calls other servers, the server opens streams to them. Each such stream represents a
+ *             connection that the model opened. If calls are independent (calls_apart in model.h), a stream is reused
+ *             after its response. If a stream ends without a response, the model receives false.
+ * Cost:       constant per message, apart from the timer heap and the search among upstream streams. */
 #include "server/server_internal.h"
 
 #include "base/memory.h"
@@ -35,12 +36,12 @@ enum {
     ACCEPTS_AT_ONCE = 256,
     READ_BYTES = 64 << 10,
     KEEP_BYTES = 16 << 10,  /* capacity that an empty buffer keeps */
-    INBOX_MAX = 1024,       /* requests of a stream that are not taken yet */
+    INBOX_MAX = 1024,       /* untaken requests of a stream */
     OUT_BUSY = 1 << 20,     /* unwritten bytes at which no more requests are taken */
     OUT_MAX = 64 << 20,     /* unwritten bytes at which the stream is closed */
-    UPSTREAM_FEW = 32,      /* up to this number, a new upstream stream is opened occasionally although one is idle */
+    UPSTREAM_FEW = 32,      /* below this number, a new upstream stream is sometimes opened although one is idle */
 };
-static const int64_t linger_ns = 1000000000; /* for a client to read its last responses before the close */
+static const int64_t linger_ns = 1000000000; /* time for a client to read its last responses before the close */
 
 typedef enum timer_kind { REQUEST, RESPONSE, LINGERED } timer_kind;
 
@@ -48,28 +49,28 @@ typedef struct stream {
     aphi_watch watch;        /* fd -1: closed */
     int64_t number;
     struct stream *next_spare;
-    bool upstream;           /* opened by the server; then: */
+    bool upstream;           /* opened by the server; the next three fields apply */
     struct stream *next_upstream;
-    int64_t own;             /* the model's connection that it stands for; 0: none at present */
-    aph_value asked;         /* the request sent on it; APH_NIL once it has its response */
-    bool broken;             /* reset: not watched any more */
+    int64_t own;             /* the model's connection that uses the stream; 0: none now */
+    aph_value asked;         /* the request sent on the stream; APH_NIL after the response */
+    bool broken;             /* the stream was reset and is no longer watched */
     aphi_buffer in, out;
     size_t in_start, scanned;
     size_t out_start, released;
     aph_value inbox[INBOX_MAX]; /* a ring */
     size_t first, count, due;
-    int64_t request_ns, response_ns; /* when the latest of each is due */
+    int64_t request_ns, response_ns; /* when the latest request and response are due */
     bool at_end;             /* the client has half-closed */
-    bool ended;              /* no more requests: all bytes are decoded, or one was malformed */
-    bool shut;               /* nor responses: it waits for the client to close */
+    bool ended;              /* no more requests: all bytes are decoded, or a request was malformed */
+    bool shut;               /* no more responses either: waits for the client to close */
     bool blocked;            /* the socket accepts no more bytes now */
     bool dirty;              /* listed for settling */
-    uint64_t refused_at;     /* 1 + changes when the model could not take the first request; 0: not refused */
+    uint64_t refused_at;     /* if the model could not take the first request: 1 + `changes` at that time; else 0 */
 } stream;
 
 struct aphi_server_tcp {
     stream *slots[SLOTS_MAX];
-    uint32_t top;            /* slots from here on were never used */
+    uint32_t top;            /* slots from this one on were never used */
     size_t count;            /* of streams */
     int64_t number;          /* of the latest stream */
     stream *spare;
@@ -161,7 +162,7 @@ void aphi_server_tcp_mark(aphi_server *s)
     }
 }
 
-/* NULL if there are too many. */
+/* Returns NULL if there are too many streams. */
 static stream *allocate_stream(aphi_server_tcp *t)
 {
     if (t->count == SLOTS_MAX)
@@ -184,7 +185,7 @@ static stream *allocate_stream(aphi_server_tcp *t)
     return t->slots[slot] = c;
 }
 
-/* Adds a stream for the socket. Returns NULL, with a warning and the socket closed, if that is not possible. */
+/* Adds a stream for the socket. On failure, prints a warning, closes the socket and returns NULL. */
 static stream *add_stream(aphi_server *s, int fd)
 {
     stream *c = allocate_stream(s->tcp);
@@ -236,7 +237,7 @@ static void update_interest(aphi_server *s, stream *c)
         aphi_event_loop_watch(&s->loop, &c->watch, (reads ? EPOLLIN : 0u) | (c->blocked ? EPOLLOUT : 0u));
 }
 
-/* Accepts no more requests of this stream; the model still takes those in the inbox. */
+/* Accepts no more requests on this stream; the model still takes the requests in the inbox. */
 static void end_requests(aphi_server *s, stream *c)
 {
     c->ended = true;
@@ -247,7 +248,7 @@ static void end_requests(aphi_server *s, stream *c)
 
 /* ---- upstream ---------------------------------------------------------------------------------------------------- */
 
-/* The stream of the model's connection if it has one; or an idle stream; or NULL: open one. */
+/* Returns the stream of the model's connection, or an idle stream, or NULL if a stream must be opened. */
 static stream *find_upstream(aphi_server *s, int64_t own)
 {
     aphi_server_tcp *t = s->tcp;
@@ -278,7 +279,7 @@ static stream *open_upstream(aphi_server *s)
     t->upstreams = c;
     t->upstream_count++;
     if (connect(fd, (const struct sockaddr *)&s->upstream, s->upstream_size) && errno != EINPROGRESS)
-        c->at_end = true; /* the same as a connection that is closed at once */
+        c->at_end = true; /* treated as a connection that was closed at once */
     c->blocked = !c->at_end;
     mark_dirty(s, c);
     return c;
@@ -451,7 +452,7 @@ static bool take_requests(aphi_server *s, stream *c)
     return true;
 }
 
-/* Decodes and takes requests until no complete one is left, or the inbox is full. The result is take_requests's. */
+/* Decodes and takes requests until no complete one is left, or the inbox is full. Returns as take_requests does. */
 static bool process_requests(aphi_server *s, stream *c)
 {
     for (;;) {
@@ -475,7 +476,7 @@ static void half_close(aphi_server *s, stream *c)
                         (aphi_timer){.ns = s->loop.now_ns + linger_ns, .kind = LINGERED, .owner = c->number});
 }
 
-/* The stream was reset. Of an upstream stream, the model is informed. */
+/* Handles a reset stream. If it is an upstream stream, the model is informed. */
 static void end_reset_stream(aphi_server *s, stream *c)
 {
     if (!c->upstream) {
@@ -538,7 +539,7 @@ void aphi_server_tcp_timer(void *server, const aphi_timer *due)
         return;
     switch ((timer_kind)due->kind) {
     case REQUEST:
-        if (c->due < c->count) /* or it was discarded after an unknown request */
+        if (c->due < c->count) /* otherwise the request was discarded after an unknown one */
             c->due++;
         take_requests(s, c);
         break;

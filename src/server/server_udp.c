@@ -2,10 +2,10 @@
  *
  * server_udp.c - a datagram server; simulates loss, duplication and reordering in both directions.
  *
- * Idea:       Each copy of a datagram has a timer of its own. Each address that sends is a connection; the two maps
- *             between addresses and numbers are values.
+ * Idea:       Each copy of a datagram has its own timer. Each sending address is a connection; the two maps between
+ *             addresses and connection numbers are values.
  * Invariants: memory is bounded: beyond PARCELS_MAX, datagrams are lost; beyond PEERS_MAX, all addresses are discarded,
- *             and an address that sends again becomes a new connection. An environment that loses allows both. */
+ *             and an address that sends again becomes a new connection. A lossy environment allows both. */
 #include "server/server_internal.h"
 
 #include "base/memory.h"
@@ -19,7 +19,7 @@
 enum { PARCELS_MAX = 65536, PEERS_MAX = 65536, DATAGRAM_MAX = 65536, READS_AT_ONCE = 256 };
 enum { REQUEST, RESPONSE };
 
-/* The environment duplicates a request once at most, a response any number of times. */
+/* The environment duplicates a request at most once, and a response any number of times. */
 static const int copies_max[] = {[REQUEST] = 2, [RESPONSE] = 4};
 
 /* A datagram in transit. */
@@ -80,7 +80,7 @@ static uint32_t store_parcel(aphi_server_udp *d, parcel p)
     return i;
 }
 
-/* Starts a timer for each copy: none if it is lost, several if it is duplicated. */
+/* Starts a timer for each copy: none if the datagram is lost, several if it is duplicated. */
 static void post_parcel(aphi_server *s, uint32_t kind, parcel p)
 {
     if (aphi_choice_chance(&s->choice, s->options.loss, 100))
@@ -135,7 +135,7 @@ void aphi_server_udp_ready(void *server, void *data, uint32_t events)
         ssize_t n = recvfrom(s->listener.fd, d->buffer, sizeof d->buffer, MSG_DONTWAIT, (struct sockaddr *)&from,
                              &size);
         if (n < 0)
-            return; /* none waits, or the error of an earlier datagram */
+            return; /* no datagram is waiting, or an earlier one caused an error */
         int64_t before = d->peers, peer = peer_of(d, &from, size);
         s->stats.connections += d->peers > before;
         receive_datagram(s, peer, (size_t)n);
@@ -146,7 +146,7 @@ void aphi_server_udp_ready(void *server, void *data, uint32_t events)
 
 static void take_request(aphi_server *s, const parcel *p)
 {
-    /* A request that the model cannot take now is lost, which is allowed. */
+    /* A request that the model cannot take now is lost; the environment allows this. */
     if (aphi_server_take(s, p->peer, p->message) != APHI_SIMULATED_TAKEN)
         return;
     for (size_t i = 0; i < s->simulator.sent_count; i++) {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * simulator.c - a model run with concrete values only: all choices are drawn at random.
+ * simulator.c - runs a model with concrete values; all choices are drawn at random.
  *
- * Idea:       A request is an attempt: the step runs from its head, with the answers that it has had, to the next
- *             receive without a request, across any number of step ends. Only then is the attempt committed. If the
- *             model ends in never before that, the attempt has no effect, and other choices are drawn.
- * Invariants: 1. state, log: the model waits at the receive that follows these answers
+ * Idea:       A request is taken by an attempt: the step is run again from its head with the earlier answers, then
+ *             takes the request and continues, through any number of step ends, to the next receive. Then the attempt
+ *             is committed. If the model ends in never before that, the attempt has no effect, and other choices are
+ *             drawn.
+ * Invariants: 1. run from `state` with the answers in `log`, the model waits at a receive
  *             2. a failed attempt changes nothing but the state of the random generator
- * Cost:       for a model that receives once per step: the step once, and the beginning of the next.
+ * Cost:       a model that receives once per step runs one step, and the beginning of the next.
  * Read next:  ../tree/step.h, server.c */
 #include "server/simulator.h"
 
@@ -66,13 +67,13 @@ static int64_t draw_within(aphi_choice *c, int64_t low, int64_t high)
     }
 }
 
-/* Models name the most frequent way first. */
+/* The first way is drawn most often: models put the usual case first. */
 static uint64_t draw_way(aphi_choice *c, uint64_t count)
 {
     return aphi_choice_chance(c, 1, 2) ? 0 : aphi_choice_below(c, count);
 }
 
-/* Usually short and plain, and few, so that they repeat; sometimes long, empty, or arbitrary bytes. */
+/* Usually draws one of a few short strings, so that they repeat; sometimes a long, empty or arbitrary one. */
 static aph_value draw_str(aphi_choice *c)
 {
     char bytes[16];
@@ -100,7 +101,7 @@ static aph_value draw_of_length(aphi_choice *c, size_t n)
     return v;
 }
 
-/* name: of the choice, or NULL. */
+/* `name` is the name of the choice, or NULL. */
 static aph_value draw_value(aphi_simulator *s, aph_kind sort, const char *name)
 {
     const aph_codec *codec = s->model->codec;
@@ -154,10 +155,10 @@ static bool send_message(attempt *t, int64_t to, aph_value message)
 {
     aphi_simulator *s = t->simulator;
     aphi_simulated_sent sent = {.to = to, .at = s->bytes.n, .message = message};
-    aph_side side = to < 0 ? APH_TO_SERVER : APH_FROM_SERVER; /* of its own connections it is the client */
+    aph_side side = to < 0 ? APH_TO_SERVER : APH_FROM_SERVER; /* the model is the client of its own connections */
     if (!aphi_encode_at(s->model->codec, s->here, side, message, &s->bytes)) {
         char *text = aph_json_text(message, NULL);
-        snprintf(s->why, sizeof s->why, "it sends a value that is not a message of its codec, %s: %.100s",
+        snprintf(s->why, sizeof s->why, "it sends a value that its codec, %s, cannot encode: %.100s",
                  s->model->codec ? s->model->codec->name : aph_codec_json.name, text);
         free(text);
         return leave_step(t, AT_UNSENT);
@@ -231,7 +232,7 @@ static aphi_simulated commit_attempt(aphi_simulator *s, aph_value state)
     return APHI_SIMULATED_TAKEN;
 }
 
-/* APHI_SIMULATED_NOT_NOW: other choices may succeed. */
+/* Returns APHI_SIMULATED_NOT_NOW if other choices may succeed. */
 static aphi_simulated attempt_once(attempt *t)
 {
     aphi_simulator *s = t->simulator;

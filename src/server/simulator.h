@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * simulator.h - a model that runs: it takes requests and sends responses, with all choices drawn at random. */
+ * simulator.h - runs a model, which takes requests and sends responses; all choices are drawn at random. */
 #ifndef APHI_SERVER_SIMULATOR_H
 #define APHI_SERVER_SIMULATOR_H
 
@@ -12,7 +12,7 @@
 /* The result of a request. */
 typedef enum aphi_simulated {
     APHI_SIMULATED_TAKEN,   /* the model is at its next receive */
-    APHI_SIMULATED_NOT_NOW, /* with all drawn choices the model ends in never: the request waits for another state */
+    APHI_SIMULATED_NOT_NOW, /* the model ended in never with all drawn choices; retry the request in another state */
     APHI_SIMULATED_UNKNOWN, /* the model does not know the request; see why */
     APHI_SIMULATED_FAULT,   /* the model is faulty, and cannot continue */
 } aphi_simulated;
@@ -21,14 +21,14 @@ typedef enum aphi_simulated {
 typedef enum aphi_simulated_fault {
     APHI_SIMULATED_CRASHED,
     APHI_SIMULATED_STUCK,     /* a step does not end, or steps follow each other without a receive */
-    APHI_SIMULATED_IMPURE,    /* run again with the same answers, the step behaved differently */
-    APHI_SIMULATED_UNSENT,    /* it sends a value that is not a message of its codec */
-    APHI_SIMULATED_FULL,      /* its values need too much memory */
+    APHI_SIMULATED_IMPURE,    /* the step behaved differently when it was run again with the same answers */
+    APHI_SIMULATED_UNSENT,    /* the model sends a value that its codec cannot encode */
+    APHI_SIMULATED_FULL,      /* the model's values need too much memory */
 } aphi_simulated_fault;
 
 /* A sent message: bytes [at, at + n) of the buffer `bytes`. */
 typedef struct aphi_simulated_sent {
-    int64_t to;         /* negative: a connection of the model's own */
+    int64_t to;         /* negative: a connection that the model opened */
     size_t at, n;
     aph_value message;
 } aphi_simulated_sent;
@@ -40,9 +40,9 @@ typedef struct aphi_simulator {
     const aph_model *model;
     const char *here;         /* HOST:PORT of the server that the model calls, for the codec; NULL: none */
     aphi_choice choice;
-    aph_value state;          /* at the head of the step that waits */
-    aphi_simulated_log *log, *work; /* answers to events since the head: committed, tried */
-    aphi_simulated_sent *sent;      /* by the latest request, in order */
+    aph_value state;          /* the state at the head of the waiting step */
+    aphi_simulated_log *log, *work; /* answers to events since the head: committed; of the current attempt */
+    aphi_simulated_sent *sent;      /* messages sent for the latest request, in order */
     size_t sent_count, sent_capacity;
     aphi_buffer bytes;
     aphi_simulated_fault fault;
@@ -50,15 +50,15 @@ typedef struct aphi_simulator {
 } aphi_simulator;
 
 /* Draws the unknowns of the initial state. The model must outlive the simulator, which adds itself as a root. Steps are
- * guarded (tree/step_guard.h) until it is closed. */
+ * guarded (tree/step_guard.h) until the simulator is closed. */
 void aphi_simulator_open(aphi_simulator *s, const aph_model *model, const char *here, uint64_t seed);
 void aphi_simulator_close(aphi_simulator *s);
-/* Runs to the first receive; `sent` has the messages sent before. Returns TAKEN or FAULT. */
+/* Runs to the first receive; `sent` then has the messages sent before it. Returns TAKEN or FAULT. */
 aphi_simulated aphi_simulator_begin(aphi_simulator *s);
-/* Takes a request and runs to the next receive. Does not collect. */
+/* Takes a request and runs to the next receive. Does not collect garbage. */
 aphi_simulated aphi_simulator_take(aphi_simulator *s, int64_t from, aph_value message);
-/* True if the step has made choices, but neither received nor sent: they are not observable, and it may choose again
- * while no request comes. */
+/* Returns true if the step has made choices, but has neither received nor sent. Its choices are not observable then,
+ * and it may choose again while no request comes. */
 bool aphi_simulator_may_reconsider(const aphi_simulator *s);
 /* Chooses again and runs to the next receive. Returns TAKEN, NOT_NOW if nothing changed, or FAULT. Does not collect. */
 aphi_simulated aphi_simulator_reconsider(aphi_simulator *s);

@@ -4,23 +4,24 @@
  *
  * Idea:       the next events of a thread depend only on the messages that it received. So asynchronous sends and local
  *             events happen when threads reach them, and only receives are scheduled: a thread that reaches one waits.
- *             When all threads wait, the last of them schedules: first the forced events, then by the seed. At that
- *             time all possible messages are there, so no choice depends on the speed of threads.
+ *             When all threads wait, the last one schedules the next receive: first the forced events, then choices
+ *             drawn from the seed. At that time all possible messages have arrived, so no choice depends on the speed
+ *             of threads.
  *
  *                 threads:   run --- receive, synchronous send, no room ---> wait
  *                             ^                                                |
  *                             +---- a message is matched: schedule_next() <-- all wait
  *
- * Invariants: 1. all data is under one lock; schedule_next() runs when no thread is `running`
+ * Invariants: 1. one lock guards all data; schedule_next() runs when no thread is `running`
  *             2. a free receive happens only after all forced events, so it cannot take a message meant for another
  *             3. the log is in a causal order
- * FIFO_PORT:  the order of sends in the queue of such a port is decided when a message is received: it came before all
- *             others that are there. These decisions are causes, too. A message can be received if no message that is
- *             still there must precede it, by causes and decisions: then some order of sends explains all queues. A
- *             synchronous message is in the queue, too: it enters before its send is done.
+ * FIFO_PORT:  the order of sends in the queue of such a port is fixed when a message is received: it precedes all
+ *             others in the queue. This order adds causes. A message can be received if no other message in the queue
+ *             must precede it: then some order of sends explains all queues. A synchronous message is in the queue,
+ *             too: it enters before its send is done.
  * Cost:       two context switches per receive. Matching is quadratic in the length of a queue; for FIFO_PORT, each
- *             pair of messages also costs a pass over the log, or more if decisions reversed the order of sends.
- * Not done:   scheduling while threads run: it would be faster, but the seed would not determine the run. */
+ *             pair of messages also costs a pass over the log, or more if receives reversed the order of sends.
+ * Not done:   scheduling while threads run, which would be faster; but the seed would not determine the run. */
 #include "control.h"
 
 #include <stdarg.h>
@@ -33,14 +34,14 @@
 typedef struct queued_message { /* a message in transit */
     struct queued_message *next;
     aph_message message;
-    uint32_t index;     /* of the send within its thread */
+    uint32_t index;     /* index of the send within its thread */
     uint32_t log_index; /* for an asynchronous send: its index in the log, from 1 */
 } queued_message;
 
 typedef struct thread_slot {
     pthread_cond_t resume;
     bool resumed;
-    uint32_t index;              /* number of its events */
+    uint32_t index;              /* number of the thread's events */
     size_t forced;               /* number of forced events done */
     uint32_t last_event;         /* in the log, from 1; 0: none */
     const aph_choice *choices;
@@ -82,7 +83,7 @@ struct aphi_control {
 
 static const char *const op_names[] = {"send", "receive", "local event"};
 
-/* Ends without cleanup: threads still wait, and a leak checker would report their memory. */
+/* Exits without cleanup: other threads still wait, and a leak checker would report their memory. */
 static _Noreturn void end_process(void)
 {
     for (;;)
@@ -140,7 +141,7 @@ static _Noreturn void end_run(aphi_control *c, aphi_outcome outcome, const char 
 static const char *thread_name(const aphi_control *c, unsigned number) { return c->group->threads[number]->name; }
 static const char *port_name(const aphi_control *c, unsigned number) { return c->group->ports[number]->name; }
 
-/* Ends the run: the program does `action` instead of the forced event f, or after all forced events (NULL). */
+/* Ends the run, because the program does `action` instead of the forced event f, or after all of them (NULL). */
 static _Noreturn void report_divergence(aphi_control *c, unsigned thread, const aphi_forced_event *f,
                                         const char *action)
 {
@@ -204,7 +205,7 @@ static void log_send(aphi_control *c, unsigned thread, const aph_thread_port *to
 
 /* ---- possible receives ------------------------------------------------------------------------------------------- */
 
-/* The send that must precede a send in the queue of its port. */
+/* Returns the send that must directly precede a send in the queue of its port. */
 static uint32_t predecessor_of(const aphi_control *c, uint32_t event)
 {
     const aphi_logged_event *e = &c->log->events[event - 1];
@@ -213,7 +214,7 @@ static uint32_t predecessor_of(const aphi_control *c, uint32_t event)
     return e->peer.index ? c->causes_of[event].predecessor : c->last_received[e->port];
 }
 
-/* The receive that freed room for the next message of the sender; 0: there was room before. */
+/* Returns the receive that freed room for the sender's next message, or 0 if there was room before. */
 static uint32_t find_room_receive(const aphi_control *c, const aph_thread *sender, const aph_thread_port *to)
 {
     uint32_t event = 0, sent = 0, received = 0;
@@ -271,7 +272,7 @@ static bool is_deliverable(aphi_control *c, const aph_thread_port *p, const queu
             return false;
     if (p->medium == APH_THREAD_FIFO_PAIR)
         return true;
-    /* Not only earlier ones: decisions may reverse the order of the log. */
+    /* Checks all messages, not only earlier ones: receives may have reversed the order of the log. */
     for (const queued_message *other = c->queues[p->number]; other; other = other->next)
         if (other != n && precedes(c, other, n, p))
             return false;
@@ -472,7 +473,7 @@ static _Noreturn void report_deadlock(aphi_control *c)
     end_run(c, APHI_OUTCOME_DEADLOCK, "%s", text);
 }
 
-/* Queues are in the order of sending, which varies between runs; the seed must not depend on it. */
+/* Queues are in sending order, which varies between runs; the effect of the seed must not depend on it. */
 static int by_receiver_and_sender(const void *a, const void *b)
 {
     const match *x = a, *y = b;
@@ -519,7 +520,7 @@ static bool all_ended(const aphi_control *c)
     return true;
 }
 
-/* No thread runs: resumes one, or ends the run. */
+/* Called when no thread runs: resumes one, or ends the run. */
 static void schedule_next(aphi_control *c)
 {
     if (!forced_events_done(c)) {
@@ -600,7 +601,7 @@ void aphi_control_send(aph_thread *self, aph_thread_port *to, const char *label,
     check_label(self, label);
     aphi_threads_copy_label(m.label, label);
     pthread_mutex_lock(&c->lock);
-    /* A send that waits for room is not an event yet: at the end of a replay it is allowed. */
+    /* A send that waits for room is not an event yet, so it is allowed at the end of a replay. */
     bool waits = c->request->local_thread < 0 && !sync && !has_room(c, self, to);
     if (!waits || next_forced(c, self->number))
         check_forced(c, self, APHI_SEND, to, label, sync);

@@ -40,9 +40,9 @@ typedef struct aphi_thread_request {
 } aphi_thread_request;
 
 typedef struct aphi_run_request {
-    uint64_t seed;       /* of the choices after the forced events; 0: always the first */
-    uint64_t time_ms;    /* time limit; the run is then endless */
-    uint64_t events_max; /* limit of events; the run is then endless */
+    uint64_t seed;       /* for the choices after the forced events; 0: always take the first */
+    uint64_t time_ms;    /* time limit; a longer run counts as endless */
+    uint64_t events_max; /* limit of events; a longer run counts as endless */
     bool replay;         /* no events may follow the forced ones */
     int local_thread;    /* the thread that runs alone, in a simulated environment; -1: all */
     aphi_thread_request threads[APH_THREADS_MAX];
@@ -51,7 +51,7 @@ typedef struct aphi_run_request {
 } aphi_run_request;
 
 typedef enum aphi_outcome {
-    APHI_OUTCOME_NONE,     /* unknown to the run: see the exit status of its process */
+    APHI_OUTCOME_NONE,     /* the run recorded none: see the exit status of its process */
     APHI_OUTCOME_ENDED,
     APHI_OUTCOME_DEADLOCK,
     APHI_OUTCOME_BLOCKED,  /* only excluded receives are possible */
@@ -62,7 +62,7 @@ typedef enum aphi_outcome {
 typedef enum aphi_wait_state {
     APHI_WAIT_NONE,
     APHI_WAIT_RECEIVE,
-    APHI_WAIT_SYNC_SEND, /* for a synchronous message to be received */
+    APHI_WAIT_SYNC_SEND, /* waits until its synchronous message is received */
     APHI_WAIT_ROOM,
     APHI_WAIT_ENDED,
     APHI_WAIT_ABSENT,

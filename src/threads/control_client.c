@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * control_client.c - controlled program's end of the protocol with antiphon.
+ * control_client.c - the controlled program's side of the protocol with antiphon.
  *
- * Idea:       the environment variable ANTIPHON_THREADS=IN,OUT has two pipes. The process forks for each request; the
- *             child runs the threads and logs events in shared memory. So a run costs a fork, not the start of a
- *             program, and a crash, a hang or a deadlock is just the outcome of a run.
- * Protocol:   lines of ASCII; threads and ports by number, in the order in which they were added.
+ * Idea:       the environment variable ANTIPHON_THREADS=IN,OUT names the descriptors of two pipes. The process forks
+ *             for each request; the child runs the threads and logs events in shared memory. So a run costs a fork, not
+ *             a program start, and a crash, hang or deadlock ends only one run.
+ * Protocol:   lines of ASCII. Threads and ports are numbered in the order in which they were added.
  *
  *            program:    antiphon-threads 1 / thread NAME / port OWNER MEDIUM CAPACITY NAME / ready
  *           antiphon:    run SEED MS EVENTS REPLAY THREAD, then any number of
@@ -219,7 +219,7 @@ static void write_recording(runner *r, bool timed_out, int status)
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-/* Waits for the end of a run; returns true if it exceeded its time and was killed. */
+/* Waits for the end of a run. Returns true if the run exceeded its time limit and was killed. */
 static bool wait_for_child(pid_t child, uint64_t time_ms, int *status)
 {
     int fd = (int)syscall(SYS_pidfd_open, child, 0);
@@ -272,7 +272,7 @@ static bool run_child(runner *r)
 
 void aphi_runner_serve(aph_threads *g)
 {
-    static runner r; /* until the process ends */
+    static runner r; /* used until the process ends */
     int in, out;
     if (sscanf(getenv(VARIABLE), "%d,%d", &in, &out) != 2 || fcntl(in, F_SETFD, FD_CLOEXEC) < 0
         || fcntl(out, F_SETFD, FD_CLOEXEC) < 0)

@@ -4,11 +4,11 @@
  *
  * Idea:       each thread has one lock for all its ports, so that a selective wait over many ports takes one lock and
  *             waits on one condition. A message is copied into a ring with its label: 64 bytes.
- * Invariants: 1. only the owner takes from a ring, and only others add to it, under the owner's lock
- *             2. a condition is signalled only if a thread waits on it, which is known under the lock
+ * Invariants: 1. only the owner takes messages from a ring, and only other threads add to it, under the owner's lock
+ *             2. a condition is signalled only if a thread waits on it; the lock guards this information
  * Cost:       a send or a receive is one lock, one copy, and a signal if the other side waits. Taking a message from
- *             the middle of a ring moves those before it.
- * Read next:  control.c, the same operations in controlled runs. */
+ *             the middle of a ring moves the messages before it.
+ * Read next:  control.c for the same operations in controlled runs. */
 #include "control.h"
 #include "threads_internal.h"
 
@@ -144,7 +144,7 @@ void aph_threads_run(aph_threads *g)
         aphi_threads_abort("a group runs only once");
     g->ran = true;
     if (aphi_runner_wanted())
-        aphi_runner_serve(g); /* returns in the process of a run, controlled */
+        aphi_runner_serve(g); /* returns only in the forked process of a controlled run */
     run_threads(g);
     if (g->control)
         aphi_control_finish(g->control);

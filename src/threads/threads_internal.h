@@ -51,11 +51,11 @@ struct aph_threads {
     aphi_control *control; /* NULL: uncontrolled */
 };
 
-/* Prints an error of the program, and aborts. */
+/* Prints an error in the use of the library, and aborts. */
 _Noreturn void aphi_threads_abort(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Copies a label; aborts if it is too long. */
 void aphi_threads_copy_label(char to[APH_LABEL_MAX], const char *label);
-/* Returns true if the choice is open to such a message. */
+/* Returns true if the choice is open to a message with this port and label. */
 bool aphi_threads_accepts(const aph_choice *choice, const aph_thread_port *port, const char *label);
 
 /* ---- controlled program's end of the protocol with antiphon ------------------------------------------------------ */

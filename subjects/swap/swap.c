@@ -6,23 +6,23 @@
  *
  * A message has three bytes; the initial one is "000". Messages are received and sent in chunks of any size.
  *
- * Idea:       one process that waits only in poll. Each connection is a state machine with two buffers:
+ * Idea:       a single process waits only in poll. Each connection is a state machine with two buffers:
  *
  *                 RECVING --- the request is complete: swap it for the stored one -> SENDING
  *                    ^                                                                  |
  *                    +------------------ the whole response is sent --------------------+
  *
- *             Each round of poll lets every ready connection receive or send once, so that no client waits for a
- *             slow one. Clients share only the stored message, which the swap exchanges atomically.
+ *             Each round of poll lets every ready connection receive or send once, so that no client waits for a slow
+ *             one. Clients share only the stored message, which the swap exchanges atomically.
  * Invariants: 1. RECVING: received < MESSAGE bytes of the next request have arrived. SENDING: sent < MESSAGE bytes of
  *                the response were sent
  *             2. the first entries of poll are for signals and new clients; entry FIRST + i is for connection i
  *             3. input after an unanswered request stays in the socket buffer
  * Cost:       a few dozen bytes per connection; a round is linear in the number of connections.
  *
- * Mutants:    -DMUTANT=1 to -DMUTANT=12 build faulty servers, to test testers. Each is marked by a comment
- *             that begins with "mutant"; PICK(n, right, wrong) selects the wrong code of mutant n. They are of the
- *             kinds that Koh et al. planted in theirs ("From C to interaction trees", CPP 2019, section 6). */
+ * Mutants:    -DMUTANT=1 to -DMUTANT=12 build faulty servers, to test testers. Each is marked by a comment that begins
+ *             with "mutant"; PICK(n, right, wrong) selects the wrong code of mutant n. The mutants are of the kinds
+ *             that Koh et al. planted in their server ("From C to interaction trees", CPP 2019, section 6). */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -60,7 +60,7 @@ static size_t count;
 static struct pollfd polled[FIRST + CONNECTIONS_MAX];
 /* mutant 1, bad initialisation: the initial message is zero bytes, not digits */
 static unsigned char kept[MESSAGE] = {PICK(1, '0', 0), PICK(1, '0', 0), PICK(1, '0', 0)};
-static bool full; /* no descriptor left for another client, until one leaves */
+static bool full; /* no descriptor is left for another client until one leaves */
 
 /* ---- one connection ---------------------------------------------------------------------------------------------- */
 
@@ -76,7 +76,7 @@ static unsigned char *answer_of(connection *c)
     return PICK(8, c, connections)->answer;
 }
 
-/* The missing bytes of the request. */
+/* Returns the number of missing bytes of the request. */
 static size_t lacking(const connection *c)
 {
     /* mutant 3, off by one: a request is complete with two bytes */
@@ -163,7 +163,7 @@ static void accept_clients(int listener)
     }
 }
 
-/* The last connection replaces a removed one. */
+/* Moves the last connection into the place of each removed one. */
 static void remove_deleted(void)
 {
     for (size_t i = 0; i < count;) {
@@ -236,7 +236,7 @@ static int listen_on(uint16_t port)
     return listen(listener, BACKLOG) ? fail("listen") : listener;
 }
 
-/* The terminating signals as a descriptor for poll, so that a busy server sees them, too. */
+/* Returns a descriptor for the terminating signals, so that poll reports them even if the server is busy. */
 static int catch_signals(void)
 {
     sigset_t ours;

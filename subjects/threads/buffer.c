@@ -2,10 +2,10 @@
  *
  * buffer.c - a bounded buffer between producers and a consumer.
  *
- *     buffer [PRODUCERS [ITEMS [ROOM]]]        2 producers of 2 items each, room for 2, if not given
+ * buffer [PRODUCERS [ITEMS [ROOM]]]        default: 2 producers of 2 items each, room for 2
  *
- * Producers and the consumer send to the buffer synchronously; its guards decide when it receives. The buffer sends the
- * oldest item by an asynchronous message. */
+ * Producers and the consumer send to the buffer synchronously; its guards determine when it receives. The buffer sends
+ * the oldest item in an asynchronous message. */
 #include <antiphon/threads.h>
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  *
  * commit.c - two-phase commit of N participants; messages are asynchronous.
  *
- *     commit [N]        N from 1 to 6; 2 if not given
+ * commit [N]        N from 1 to 6; default: 2
  *
  * The coordinator T sends prepare to each participant R, collects their votes, sends the outcome to all, and waits for
  * their acks. A user U may cancel at the first participant, which votes no if the cancel comes before prepare. */
@@ -54,7 +54,7 @@ static void participant(aph_thread *self, void *argument)
     }
     aph_message m = aph_thread_receive(self, outcome[number - 1]);
     if (!strcmp(m.label, "commit") && cancelled)
-        abort(); /* all or none */
+        abort(); /* the participants disagree */
     aph_thread_event(self, !strcmp(m.label, "commit") ? "committed" : "aborted");
     send(self, acks, "ack", number);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * dme.c - mutual exclusion of N processes by the algorithm of Ricart and Agrawala; all messages are asynchronous.
+ * dme.c - mutual exclusion of N processes with the Ricart-Agrawala algorithm; all messages are asynchronous.
  *
- *     dme [N]        N from 2 to 6; 3 if not given
+ * dme [N]        N from 2 to 6; default: 3
  *
  * Process i has three threads. D, its main program, gets a number from C, sends a request to all others, and enters
  * when all have replied. H, its helper, receives the requests of others and lets C decide. C, its coordinator, defers
- * requests later than its own until D has left. Numbers increase; of equal ones, the lower process is earlier. */
+ * requests later than its own until D has left. Numbers increase; of two equal numbers, that of the lower process is
+ * earlier. */
 #include <antiphon/threads.h>
 
 #include <stdatomic.h>
@@ -46,7 +47,7 @@ static void critical_section(aph_thread *self)
 {
     aph_thread_event(self, "enter");
     if (atomic_fetch_add(&inside, 1) != 0)
-        abort(); /* two at once */
+        abort(); /* two processes are in the critical section */
     atomic_fetch_sub(&inside, 1);
     aph_thread_event(self, "leave");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * dp.c - N philosophers eat once each, with N forks; every message is synchronous.
+ * dp.c - N philosophers with N forks eat once each; all messages are synchronous.
  *
- *     dp [N]        N from 2 to 30; 3 if not given
+ * dp [N]        N from 2 to 30; default: 3
  *
  * Philosopher i has fork i on the left and fork i + 1 on the right. Philosopher 0 takes the right fork first, the
  * others the left, so there is no deadlock. Forks are released in the order in which they were taken. */

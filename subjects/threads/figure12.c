@@ -3,8 +3,8 @@
  * figure12.c - three threads send to a fourth, which is open to one port more than it should be.
  *
  * After figure 12 of Carver and Lei, "Stateless techniques for generating global and local test oracles": the model of
- * L4 takes two messages on p1, then one on p2. This one selects from both after the first, which the race set of its
- * second receive shows. */
+ * L4 takes two messages on p1, then one on p2. This program selects from both ports after the first message. The race
+ * set of its second receive shows the difference. */
 #include <antiphon/threads.h>
 
 static aph_thread_port *p1, *p2;

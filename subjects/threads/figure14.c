@@ -3,9 +3,8 @@
  * figure14.c - a thread that answers, then takes two concurrent messages in either order.
  *
  * After figure 14 of Carver and Lei, "Stateless techniques for generating global and local test oracles": the model of
- * L2 takes p1, answers on p3, takes p1, then p2. This one selects after the answer; a test of L2 alone sees it by the
- * race set of its third event, since the first message on p1 was sent before the second, and that one at the same time
- * as p2's. */
+ * L2 takes p1, answers on p3, takes p1, then p2. This program selects between p1 and p2 after the answer. A test of L2
+ * alone detects this by the race set of its third event: the second message on p1 is concurrent with the one on p2. */
 #include <antiphon/threads.h>
 
 static aph_thread_port *p1, *p2, *p3;

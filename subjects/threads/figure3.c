@@ -3,7 +3,7 @@
  * figure3.c - two threads send to a third, which takes their messages in either order.
  *
  * After figure 3 of Carver and Lei, "Stateless techniques for generating global and local test oracles": its model
- * takes the message on py first. So all that the model allows can be done here, but not the other way round. */
+ * takes the message on py first. So this program can do everything that the model allows, but not vice versa. */
 #include <antiphon/threads.h>
 
 static aph_thread_port *px, *py;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * figure5.c - a thread that would take two messages in either order, from one that sends them in a certain one.
+ * figure5.c - a thread accepts two messages in either order; another sends them in a fixed order.
  *
  * After figure 5 of Carver and Lei, "Stateless techniques for generating global and local test oracles": L2 alone may
  * begin with b, but together with L1 it never does. */

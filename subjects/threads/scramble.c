@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * scramble.c - a small random program, generated from a number, and all its sequences by brute force.
+ * scramble.c - a small random program, generated from a number; counts its sequences by brute force.
  *
  *     scramble NUMBER           runs its threads
  *     scramble NUMBER count     prints the number of sequences, and of those that end in a deadlock
@@ -22,7 +22,7 @@ typedef struct step {
     bool sends, sync;
     int port;               /* of a send */
     int open[PORTS];        /* for a receive: -1 closed, LABELS any, else a label */
-    int skipped;            /* if the received messages are of this kind, 0 to 2; 3: never */
+    int skipped;            /* the step is skipped if the received messages are of this kind, 0 to 2; 3: never */
     bool inherits;          /* the label depends on the received messages */
 } step;
 
@@ -88,7 +88,7 @@ static void make_program(uint64_t number)
         program.owner[p] = chance(program.threads);
         program.medium[p] = chance(3);
         bool shared =
-            program.medium[p] == APH_THREAD_FIFO_PORT; /* no random choice: keeps the programs of older numbers */
+            program.medium[p] == APH_THREAD_FIFO_PORT; /* not drawn, so that existing numbers keep their programs */
         program.room[p] = (shared ? number % 7 == 5 : chance(4) == 0) ? 1 : 0;
     }
     if (program.ports > 1)
@@ -161,16 +161,16 @@ static void run(void)
 
 /* ---- a model of it ----------------------------------------------------------------------------------------------- */
 
-/* What a thread knows is less than this. */
+/* KNOWN_MOST exceeds any knowledge of a thread. */
 enum { KNOWN_MOST = 1000, STATES_MOST = (STEPS + 1) * KNOWN_MOST };
 
 static struct {
-    int numbers[STEPS + 1][KNOWN_MOST]; /* from 1; 0: not met yet */
+    int numbers[STEPS + 1][KNOWN_MOST]; /* from 1; 0: not reached yet */
     int at[STATES_MOST], known[STATES_MOST];
     int count;
 } unfolded;
 
-/* The state, by its number, in which steps are skipped already. */
+/* Returns the number of the state after skipped steps. */
 static int state_after(int thread, int at, int known)
 {
     while (at < program.count[thread] && is_skipped(&program.steps[thread][at], known))
@@ -252,7 +252,7 @@ typedef struct text_set {
 static text_set seen, ends;
 static unsigned long deadlocks;
 
-/* Returns false if it was in the set. */
+/* Returns false if the text was already in the set. */
 static bool add(text_set *set, const char *text)
 {
     if (set->count * 2 >= set->capacity) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tdme.c - mutual exclusion of three users by a token; all messages are asynchronous.
+ * tdme.c - mutual exclusion of three users with a token; all messages are asynchronous.
  *
  * A user requests the token, receives it, enters and leaves its critical section, and releases the token. The
  * controller grants a free token to the user that has waited longest. */
@@ -30,7 +30,7 @@ static void user(aph_thread *self, void *argument)
     aph_thread_receive_label(self, token_ports[number], "token");
     aph_thread_event(self, "enter");
     if (atomic_fetch_add(&inside, 1) != 0)
-        abort(); /* two at once */
+        abort(); /* two users are in the critical section */
     atomic_fetch_sub(&inside, 1);
     aph_thread_event(self, "leave");
     tell(self, "release", number);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wrong.c - threads with faults, selected by the first word.
+ * wrong.c - threads with faults; the first argument selects the fault.
  *
  *     wrong send N LABEL      no fault: thread A sends N messages with that label, and B receives N
- *     wrong short N           B receives one message less than A sends
+ *     wrong short N           B receives one message fewer than A sends
  *     wrong deadlock          each thread waits for the other
  *     wrong maybe             a deadlock if A's message comes before C's
  *     wrong spin              a thread computes forever
@@ -12,7 +12,7 @@
  *     wrong fail              the program ends with exit code 3
  *     wrong leave             a thread ends the program
  *     wrong theft             a thread receives from another's port
- *     wrong fickle FILE       depends on FILE, which it changes: no replay is the same */
+ *     wrong fickle FILE       depends on FILE and changes it, so replays differ */
 #include <antiphon/threads.h>
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void say(aph_thread *self, aph_thread_port *to, const char *label)
     aph_thread_send(self, to, label, aph_payload_number(0));
 }
 
-/* The number of earlier calls, by all processes. */
+/* Returns the number of earlier calls by all processes. */
 static int times_called(const char *file)
 {
     int times = 0;

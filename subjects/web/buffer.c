@@ -2,8 +2,8 @@
  *
  * buffer.c - a byte queue: bytes are appended at the end and removed at the front.
  *
- * Idea:       one block of memory. Removal leaves a gap in front, which is closed when room is needed and the gap is at
- *             least as large as the content: each byte is moved a constant number of times.
+ * Idea:       one block of memory. Removal leaves a gap at the front. The gap is closed when room is needed and the gap
+ *             is at least as large as the content, so each byte is moved a constant number of times on average.
  * Invariants: 1. from <= end <= room
  *             2. an empty buffer begins at 0 */
 #include "buffer.h"

@@ -11,7 +11,7 @@ typedef struct buffer {
     size_t from, end, room;
 } buffer;
 
-/* The first byte; NULL if there never was one. */
+/* Returns the first byte, or NULL if the buffer never had one. */
 static inline char *buffer_head(const buffer *b)
 {
     return b->bytes ? b->bytes + b->from : NULL;
@@ -35,7 +35,7 @@ void buffer_take(buffer *b, size_t count);
 /* Empties the buffer and frees its memory. */
 void buffer_free(buffer *b);
 
-/* The memory of all buffers together. */
+/* Returns the memory of all buffers, in bytes. */
 size_t buffers_hold(void);
 
 /* Prints an error and ends the program. */

@@ -8,8 +8,8 @@
  *                 If-None-Match, or else (GET, HEAD) If-Modified-Since   fails: 304 to GET and HEAD, else 412
  *                 If-Range, for GET with Range                           fails: the whole representation
  *
- *             Invalid dates are ignored, as sections 13.1.3 and 13.1.4 require. An invalid list of tags is an error of
- *             the client, and nothing is done, since the intended condition is unknown. */
+ * Invalid dates are ignored, as sections 13.1.3 and 13.1.4 require. A request with an invalid list of tags is rejected,
+ * since the intended condition is unknown. */
 #include "condition.h"
 
 #include "date.h"
@@ -21,7 +21,7 @@
 
 typedef enum strength { STRONG, WEAK } strength;
 
-/* Skips the tag at the start of a text; NULL if there is none. */
+/* Skips the tag at the start of a text; returns NULL if there is none. */
 static const char *skip_tag(const char *text)
 {
     if (!strncmp(text, "W/", 2))
@@ -45,7 +45,7 @@ static bool same_tag(const char *tag, size_t length, const char *current, streng
     return length == strlen(current) && !memcmp(tag, current, length);
 }
 
-/* A field that is a list of tags, or "*". */
+/* The result of a search in a list of tags, or "*". */
 typedef enum found { FOUND, MISSING, NO_LIST } found;
 
 static found find_tag(const char *list, const char *current, strength how)

@@ -17,7 +17,7 @@ typedef enum outcome {
 /* Evaluates all conditions of a request but If-Range, in order of precedence; r is NULL if there is no resource. */
 outcome condition_judge(const request *q, const resource *r);
 
-/* Returns true if the request has one of them. */
+/* Returns true if the request has any of these conditions. */
 bool condition_any(const request *q);
 
 /* Returns true if If-Range is absent or holds. */

@@ -30,7 +30,7 @@ void date_print(time_t seconds, char text[DATE_SIZE])
              (unsigned)(t.tm_year + 1900) % 10000, t.tm_hour & 31u, t.tm_min & 63u, t.tm_sec & 63u);
 }
 
-/* The index of the name at *text, or -1; moves *text past it. */
+/* Returns the index of the name at *text, or -1; moves *text past the name. */
 static int name_at(const char *const *list, const char **text)
 {
     for (int i = 0; list[i]; i++) {
@@ -85,7 +85,7 @@ static bool make(int year, int month, int day, const int clock[3], time_t *secon
     return true;
 }
 
-/* The last year with these two digits that is not more than 50 years ahead. */
+/* Returns the latest year with these two digits that is at most 50 years ahead. */
 static int full_year(int two, time_t now)
 {
     struct tm t;

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <time.h>
 
-enum { DATE_SIZE = 32 }; /* 29 characters, and room */
+enum { DATE_SIZE = 32 }; /* 29 characters and some spare room */
 
-/* IMF-fixdate. */
+/* Prints an IMF-fixdate. */
 void date_print(time_t seconds, char text[DATE_SIZE]);
 
 /* Parses any of the three forms that a recipient must accept. Returns false for other text, including lists. The

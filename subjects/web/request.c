@@ -7,9 +7,9 @@
  *                 REQUEST_LINE -> FIELD_LINES -+-> CONTENT -----------------------------------+-> COMPLETE
  *                                              +-> CHUNK_SIZE <-> CHUNK, CHUNK_END -> TRAILER -+
  *
- *             A request that violates RFC 9112 is FAULTY: the response contains the reason, and the connection is
- *             closed, since the start of the next request is unknown. Input that a server may tolerate or refuse, such
- *             as a bare LF, folded lines, or a length beside a transfer coding, is refused, against request smuggling.
+ * A request that violates RFC 9112 is FAULTY: the response contains the reason, and the connection is closed, since the
+ * start of the next request is unknown. Input that a server may tolerate, such as a bare LF, folded lines, or a length
+ * beside a transfer coding, is refused to prevent request smuggling.
  * Invariants: 1. consumed bytes are never read again, bytes of an incomplete line at most twice
  *             2. up to HEAD_MAX and CONTENT_MAX bytes are kept, for any input
  * Not done:   trailers are checked and dropped; authorities are not checked, since the server has no name. */
@@ -92,7 +92,7 @@ static int hex(char c)
     return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : -1;
 }
 
-/* An escape such as "%41". */
+/* Returns true for an escape such as "%41". */
 static bool is_escape(const char *text)
 {
     return text[0] == '%' && hex(text[1]) >= 0 && hex(text[2]) >= 0;
@@ -108,7 +108,7 @@ static void trim(char **from, char **to)
 
 /* ---- the request line -------------------------------------------------------------------------------------------- */
 
-/* Skips a host and port; NULL if there is none. An empty one is accepted. */
+/* Skips a host and port; returns NULL if there is none. An empty host is accepted. */
 static const char *skip_authority(const char *text)
 {
     if (*text == '[') {
@@ -127,7 +127,7 @@ static const char *skip_authority(const char *text)
     return text;
 }
 
-/* The path of "http://host/path" or "/path"; NULL for another form. */
+/* Returns the path of "http://host/path" or "/path", or NULL for any other form. */
 static const char *path_of(const char *target)
 {
     static const char scheme[] = "http://";
@@ -408,7 +408,7 @@ static bool take_line(request *r, buffer *in)
         return true;
     }
     end[-1] = 0;
-    /* Empty lines and chunk sizes do not count: there may be many. */
+    /* Empty lines and chunk sizes do not count towards HEAD_MAX: there may be many. */
     size_t free_bytes = r->phase == CHUNK_SIZE ? strspn(line, "0123456789abcdefABCDEF") + 2 : 2;
     r->spent += bytes > free_bytes ? bytes - free_bytes : 0;
     use_line(r, line, (size_t)(end - 1 - line));

@@ -58,7 +58,7 @@ typedef enum phase {
 typedef struct request {
     phase phase;
     method method;
-    bool close;          /* the last request of the connection */
+    bool close;          /* this is the last request of the connection */
     bool framed;         /* it has a body, possibly empty */
     bool awaits;         /* the client waits for "100 Continue" before it sends the body */
     char *path;          /* with its query, normalized (RFC 9110, section 4.2.3) */
@@ -69,11 +69,11 @@ typedef struct request {
 
     bool old;            /* HTTP/1.0 */
     size_t scanned;      /* scanned bytes of the line */
-    size_t spent;        /* of HEAD_MAX */
+    size_t spent;        /* bytes counted towards HEAD_MAX */
     size_t left;         /* missing bytes of the content or of the chunk */
 } request;
 
-/* Consumes input; the request is then complete, faulty, or needs more. */
+/* Consumes input; the request is then complete or faulty, or needs more input. */
 void request_read(request *r, buffer *in);
 
 /* Resets the parser for the next request. */

@@ -11,7 +11,7 @@
  *                 its conditions                 304, 400, 412
  *                 the method itself              200, 201, 204, 206, 416
  *
- *             Conditions follow 404, since they are ignored if the response without them is not a success (RFC 9110,
+ * Conditions are evaluated after 404, since they are ignored if the response without them is not a success (RFC 9110,
  *             section 13.2.1). */
 #include "respond.h"
 
@@ -33,8 +33,8 @@ typedef struct answer {
     size_t length;
     const char *type;       /* of the content; NULL: unknown or none */
     const resource *shown;  /* the resource whose validators are sent, or NULL */
-    bool dated;             /* with Last-Modified */
-    bool partial;           /* with Content-Range: */
+    bool dated;             /* the response has Last-Modified */
+    bool partial;           /* the response has Content-Range, made from: */
     size_t first, complete; /* the first byte of the part, and the length of the whole */
 } answer;
 
@@ -106,7 +106,7 @@ static void print_head(buffer *out, const answer *a, bool close)
     buffer_print(out, close ? "Connection: close\r\n\r\n" : "\r\n");
 }
 
-/* An error response has a text body. */
+/* Returns an error response, which has a text body. */
 static answer error_of(int status, const char *words)
 {
     return (answer){.status = status, .content = words, .length = strlen(words), .type = "text/plain"};
@@ -139,7 +139,7 @@ static ranged read_range(const char *text, size_t size, size_t *first, size_t *l
     size_t last = number_at(&text);
     if (*text || (!has_first && !has_last) || (has_first && has_last && last < *first))
         return WHOLE;
-    if (!has_first) { /* bytes from the end; an empty content has no ranges, so the whole is sent */
+    if (!has_first) { /* bytes from the end; empty content has no ranges, so all of it is sent */
         *length = last < size ? last : size;
         *first = size - *length;
         return !last ? NONE : size ? PART : WHOLE;
@@ -193,7 +193,7 @@ static answer put(const request *q, resource *r)
         store_set_type(r, q->field[CONTENT_TYPE]);
     }
     store_touch(r);
-    /* Both responses are right; clients get them alternately. */
+    /* Both statuses are correct; clients get them alternately. */
     return (answer){.status = created ? 201 : replaced++ % 2 ? 200 : 204, .content = "", .shown = r, .dated = true};
 }
 
@@ -220,7 +220,7 @@ static answer delete(resource *r)
 
 /* ---- the checks -------------------------------------------------------------------------------------------------- */
 
-/* The error status of a PUT or POST that does not depend on its conditions, or 0. */
+/* Returns the error status of a PUT or POST that does not depend on its conditions, or 0. */
 static int refusal(request *q, const resource *r)
 {
     size_t size = buffer_size(&q->content), before = r && q->method == POST ? buffer_size(&r->content) : 0;
@@ -274,7 +274,7 @@ static answer judge_and_perform(const request *q, resource *r)
     return perform(q, r);
 }
 
-/* The path to write; mutant 13 chooses another one. */
+/* Chooses the path to write; only mutant 13 changes it. */
 static void choose_path(request *q)
 {
     /* mutant 13, wrong path: a PUT writes to a path that differs in one bit of its last byte */
@@ -304,7 +304,7 @@ static answer answer_to(request *q)
     return judge_and_perform(q, r);
 }
 
-/* The number of additional bytes in the response to a GET: 0 except in some mutants. */
+/* Returns the number of additional bytes in the response to a GET: 0 except in some mutants. */
 static size_t spoil(const request *q, answer *a)
 {
     if (q->method != GET || a->status != 200)

@@ -8,7 +8,7 @@
 #include "request.h"
 
 /* Executes a complete request, or handles a faulty one, and appends the response to the buffer. If q->close is then
- * true, the connection is to be closed after the response, which announces it. */
+ * true, the caller must close the connection after the response, which announces the close. */
 void respond(request *q, buffer *out);
 
 #endif

@@ -2,9 +2,9 @@
  *
  * store.c - the resources in memory.
  *
- * Idea:       a balanced tree by path (tsearch), so that no choice of paths makes it slow. A tag is the start time of
- *             the server and the number of the change, so it is not reused after a DELETE or a restart. Every second
- *             tag is weak, so that clients get both kinds.
+ * Idea:       a balanced tree, sorted by path (tsearch), so that no set of paths makes it slow. A tag consists of the
+ *             start time of the server and the number of the change, so it is not reused after a DELETE or a restart.
+ *             Every second tag is weak, so that clients get both kinds.
  * Cost:       up to STORE_MAX bytes; each resource counts RESOURCE_COST in addition to its path and content. */
 #include "store.h"
 

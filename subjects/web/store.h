@@ -20,13 +20,13 @@ typedef struct resource {
     bool twice; /* it changed more than once in the second of its last change */
 } resource;
 
-/* The time in seconds; monotonic. */
+/* Returns the time in seconds; it never goes back. */
 time_t store_now(void);
 
-/* NULL if there is none. */
+/* Returns NULL if there is no such resource. */
 resource *store_find(const char *path);
 
-/* Returns true if there is room for a resource with the path and this many more bytes. */
+/* Returns true if there is room for a resource with the path and for `bytes` more bytes. */
 bool store_has_room(const char *path, size_t bytes);
 
 /* Creates an empty resource; the path must not exist. */
@@ -34,14 +34,14 @@ resource *store_add(const char *path);
 
 void store_remove(resource *r);
 
-/* Sets its type. */
+/* Sets the type of the content. */
 void store_set_type(resource *r, const char *type);
 
 /* Appends to the content, or clears it. Does not change the validators. */
 void store_append(resource *r, const void *bytes, size_t count);
 void store_clear(resource *r);
 
-/* Sets the time of the change. */
+/* Sets the modification time to now. */
 void store_touch(resource *r);
 
 /* Sets a new tag, which was never used before. */

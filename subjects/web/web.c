@@ -4,29 +4,30 @@
  *
  *     web PORT        listens on 127.0.0.1, until SIGTERM or SIGINT
  *
- * Any path is a resource once it was written. GET and HEAD read it; GET also single byte ranges. PUT creates it (201)
- * or replaces it (200 and 204 alternately). POST appends the body (200), or creates the resource with it (201), both
- * with an empty response body. DELETE removes it (204). Every representation has a Last-Modified and an ETag; every
- * second tag is weak.
+ * Any path is a resource once it was written. GET and HEAD read it; GET also supports single byte ranges. PUT creates
+ * it (201) or replaces it (200 and 204 alternately). POST appends the body (200), or creates the resource with it
+ * (201), both with an empty response body. DELETE removes it (204). Every representation has a Last-Modified and an
+ * ETag; every second tag is weak.
  *
- * Idea:       one process that waits only in poll. Each connection has received bytes (in), a request that is parsed
+ * Idea:       a single process waits only in poll. Each connection has received bytes (in), a request that is parsed
  *             from them, and bytes to send (out):
  *
  *                 socket -> in -> request -> respond: all shared state -> out -> socket
  *
- *             Requests of a connection are handled one after another, so pipelined ones are answered in order. While
- *             out is long, nothing more is read: a client that does not read its responses delays only itself.
- *             Each round of poll lets every ready connection receive, be answered and send once, so that no client
- *             waits for a slow one.
+ * Requests on a connection are handled one after another, so pipelined requests are answered in order. While
+ *             out is long, nothing more is read: a client that does not read its responses delays only itself. Each
+ *             round of poll lets every ready connection receive, be answered and send once, so that no client waits for
+ *             a slow one.
  * Invariants: 1. the first entries of poll are for signals and new clients; entry FIRST + i is for connection i
  *             2. a closing connection accepts no request; after its responses are sent it is half-closed, and further
- *                input is discarded: closed at once, it might be reset before the client has read the responses
- * Cost:       clients may be idle forever. If there is no room for a new one, the longest idle one is closed; if all
- *             buffers exceed MEMORY_MAX bytes, the longest idle one with large buffers.
+ *                input is discarded. An immediate close might reset the connection before the client has read the
+ *                responses
+ * Cost:       clients may be idle forever. If there is no room for a new connection, the longest idle one is closed. If
+ *             all buffers exceed MEMORY_MAX bytes, the longest idle one with large buffers is closed.
  * Read next:  request.c, respond.c, condition.c, store.c
  *
- * Mutants:    -DMUTANT=1 to -DMUTANT=20 build faulty servers, to test testers. Each is marked by a comment that
- *             begins with "mutant"; PICK(n, right, wrong) selects the wrong code of mutant n. They are of the kinds
+ * Mutants:    -DMUTANT=1 to -DMUTANT=20 build faulty servers, to test testers. Each is marked by a comment that begins
+ *             with "mutant"; PICK(n, right, wrong) selects the wrong code of mutant n. The mutants are of the kinds
  *             that Li planted in Apache ("Testing by Dualization", 2022). subjects/web/README.md lists them. */
 #include "buffer.h"
 #include "mutant.h"
@@ -63,7 +64,7 @@ typedef struct connection {
     int socket;
     bool ended;      /* end of input */
     bool closing;    /* the last response is in out */
-    bool half;       /* and was sent: half-closed */
+    bool half;       /* the last response was sent, and the connection is half-closed */
     bool unfinished; /* `in` may contain a whole request */
     bool deleted;
     uint64_t used;   /* the last round in which it was ready */
@@ -169,7 +170,7 @@ static void shrink_buffer(buffer *b)
         buffer_free(b);
 }
 
-/* After all output was sent: half-closes or closes the connection, if it ends. */
+/* Called when all output has been sent: half-closes or closes the connection if it ends. */
 static void finish_if_ended(connection *c)
 {
     if (c->closing && !c->half) {
@@ -203,7 +204,7 @@ static bool has_work(const connection *c)
 
 /* ---- all connections --------------------------------------------------------------------------------------------- */
 
-/* The last connection replaces a removed one. */
+/* Moves the last connection into the place of each removed one. */
 static void remove_deleted(void)
 {
     for (size_t i = 0; i < count;) {
@@ -301,7 +302,7 @@ static int listen_on(uint16_t port)
     return listen(listener, BACKLOG) ? fail("listen") : listener;
 }
 
-/* The terminating signals as a descriptor for poll, so that a busy server sees them, too. */
+/* Returns a descriptor for the terminating signals, so that poll reports them even if the server is busy. */
 static int catch_signals(void)
 {
     sigset_t ours;

@@ -44,7 +44,7 @@ run 0 models
 out register
 out etag-kv
 out 'dme-N       distributed mutual exclusion of N processes (Ricart and Agrawala); N from 2 to 6'
-out 'tdme        mutual exclusion of three users by a token'
+out 'tdme        mutual exclusion of three users with a token'
 
 # Prog.
 printf 'if !1 <= 0\nthen return\nelse !1 ::= 2; return\n' >"$dir/wrong.prog"

@@ -186,6 +186,8 @@ run 2 check --env pigeon register "$dir/good"
 err pigeon
 run 0 help
 out check
+run 0 help --help
+out 'usage: antiphon COMMAND'
 run 0 help check
 out --ignore-promises
 run 0 check --help

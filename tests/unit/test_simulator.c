@@ -284,7 +284,7 @@ static void test_faults(void **unused)
     expect_fault(restless_step, NULL, APHI_SIMULATED_STUCK, "never receives");
     calls = 0;
     expect_fault(impure_step, NULL, APHI_SIMULATED_IMPURE, "pure function");
-    expect_fault(unsendable_step, &fixed, APHI_SIMULATED_UNSENT, "not a message of its codec, fixed: \"too long\"");
+    expect_fault(unsendable_step, &fixed, APHI_SIMULATED_UNSENT, "its codec, fixed, cannot encode: \"too long\"");
     expect_fault(crash_step, NULL, APHI_SIMULATED_CRASHED, "abort");
     aphi_simulator a;
     static const aph_model lines = {
