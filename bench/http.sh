@@ -38,6 +38,7 @@ waivers() {
 
 # The server is started before the test, so that there is a single run.
 start() {
+    : >"$folder/port" # no address of the last server
     "$antiphon" subject "$1" >"$folder/port" 2>"$folder/error" &
     server=$!
     until grep -q listening "$folder/port"; do
