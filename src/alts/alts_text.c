@@ -416,7 +416,7 @@ static bool read_model(reader *t)
         return false;
     if (t->count != 2 || strcmp(t->words[0], "alts") != 0) {
         aphi_alts_init(t->alts, "");
-        return fail(t, "the first line is alts NAME");
+        return fail(t, "the first line must be: alts NAME");
     }
     aphi_alts_init(t->alts, t->words[1]);
     if (!read_declarations(t))

@@ -34,7 +34,7 @@ static const aphi_option options[] = {
     APHI_DURATION(explore, time_ns, "run-time", "MS", APHI_MS_NS, APHI_MS_NS, 86400 * (uint64_t)APHI_SECOND_NS,
                   "time limit of a run, in milliseconds; a longer run counts as endless (default: 10000)"),
     APHI_NUMBER(explore, campaign.events_max, "events", "N", 1, 200000,
-                "limit of events; a run with more counts as endless (default: 100000)"),
+                "maximum number of events in a run; a longer run counts as endless (default: 100000)"),
     APHI_JSON_OPTION(explore, json),
     {0}};
 

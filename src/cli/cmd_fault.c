@@ -2,8 +2,8 @@
  *
  * cmd_fault.c - antiphon fault: proxy a server and inject one fault into its traffic.
  *
- * The first line on stdout is "listening on 127.0.0.1:PORT", printed after the server of --run has started. The proxy
- * and that server end together. */
+ * The first line on stdout is "listening on 127.0.0.1:PORT", printed when the server started with --run listens. The
+ * proxy and that server end together. */
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/shared_options.h"
@@ -212,8 +212,8 @@ const aphi_command aphi_command_fault = {
     .summary = "proxy a server and inject one fault into its traffic",
     .operands = "--break KIND[:ARG] --target HOST:PORT | --run COMMAND",
     .description = "Listen on 127.0.0.1, forward each connection to the target, and inject one kind of fault into "
-                   "the HTTP/1.1 messages, or into the bytes; all other bytes are forwarded unchanged. Stops at a "
-                   "signal, or when the server of --run exits. The first line of output is \"listening on "
+                   "the HTTP/1.1 messages, or into the bytes; all other bytes are forwarded unchanged. Stop on a "
+                   "signal, or when the server started with --run exits. The first line of output is \"listening on "
                    "127.0.0.1:PORT\".",
     .exit_codes = "0 stopped by a signal, 2 usage, 9 the server exited, 51 it cannot be started or found, 53 cannot "
                   "listen.",

@@ -66,7 +66,7 @@ const aphi_command aphi_command_models = {
     .summary = "list the built-in models, or the mutants and waivers of a model",
     .operands = "[SPEC]",
     .description = "List the built-in models and programs. With SPEC, a built-in model or a file: list its mutants, "
-                   "wrong variants that antiphon serve --mutate serves, and its waivers, known violations that "
+                   "incorrect variants that antiphon serve --mutate serves, and its waivers, known violations that "
                    "--waive allows.",
     .exit_codes = "0 listed, 2 usage; 30 to 44 an error in the model.",
     .options = options, .operands_max = 1, .run = models_command};

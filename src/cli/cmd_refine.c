@@ -34,7 +34,7 @@ static const aphi_option options[] = {
     APHI_SIZE(refine, bounds.options.memory, "memory", 0,
               "give up if the search needs more than MB megabytes (default: 4096; 0: no limit)"),
     APHI_TEXT(refine, mutate, "mutate", "MUTANT",
-              "use a wrong variant of MODEL, by number or name (see antiphon models MODEL)"),
+              "use an incorrect variant of MODEL, by number or name (see antiphon models MODEL)"),
     APHI_FLAG(refine, bounds.options.unreduced, "unreduced", "explore all orders, without reductions"),
     APHI_TEXT(refine, trace, "trace", "FILE", "write the counterexample as a trace for antiphon check"),
     APHI_JSON_OPTION(refine, json),

@@ -36,7 +36,8 @@ static const aphi_option options[] = {
      .most = 100, .given = 1 + offsetof(serve, lossy),
      .help = "with --env udp: duplicate PERCENT of the datagrams, each way (default: 5)"},
     APHI_TEXT(serve, server.calls, "calls", "HOST:PORT", "the server that a model of a proxy calls"),
-    APHI_TEXT(serve, mutate, "mutate", "MUTANT", "serve a wrong variant, by number or name (see antiphon models SPEC)"),
+    APHI_TEXT(serve, mutate, "mutate", "MUTANT",
+              "serve an incorrect variant, by number or name (see antiphon models SPEC)"),
     {0}};
 
 /* ---- combinations of options ------------------------------------------------------------------------------------- */

@@ -55,7 +55,7 @@ static const aphi_option options[] = {
     APHI_ENVIRONMENT_OPTION(test, session.campaign.environment,
                             "network between tester and subject: tcp (default), tcp:N, sync or udp"),
     APHI_CALL(test, waived, "waive", "NAME", aphi_take_waiver,
-              "allow a known violation that antiphon models SPEC lists; known: all those of the server of --subject; "
+              "allow a known violation that antiphon models SPEC lists; known: all known violations of --subject; "
               "may be repeated"),
     APHI_DURATION(test, session.campaign.patience_ns, "patience", "DURATION", S, APHI_MS_NS, 3600 * S,
                   "silence after which a pending request starves (default: 0.4s)"),

@@ -64,7 +64,7 @@ void aphi_parallel_resume(aphi_parallel *p);
 bool aphi_parallel_is_stopping(const aphi_parallel *p);
 bool aphi_parallel_is_interrupted(const aphi_parallel *p);
 void aphi_parallel_stop(aphi_parallel *p, bool interrupted);
-/* Stops at a signal or at the limit; pauses if a checkpoint is due. */
+/* Stops on a signal or at the limit; pauses if a checkpoint is due. */
 void aphi_parallel_check_limits(aphi_parallel *p);
 /* Called when all workers of all processes have paused: writes the checkpoint, then resumes, or ends if stopping. */
 void aphi_parallel_save_checkpoint(aphi_parallel *p);

@@ -31,10 +31,10 @@ static const struct named {
     {"put-as-get", "forward a PUT as a GET without a body", .kind = APHI_FAULT_PUT_AS_GET},
     {"early-return", "respond to a request with an empty 200 instead of forwarding it",
      .kind = APHI_FAULT_EARLY_RETURN},
-    {"412-as-204", "replace status 412 by 204; FROM-as-TO: any two from 200 to 599", .kind = APHI_FAULT_STATUS},
-    {"200-as-412", "replace status 200 by 412", .kind = APHI_FAULT_STATUS},
-    {"304-as-200", "replace status 304 by 200 with an empty body", .kind = APHI_FAULT_STATUS},
-    {"404-as-200", "replace status 404 by 200", .kind = APHI_FAULT_STATUS},
+    {"412-as-204", "replace status 412 with 204; FROM-as-TO: any two from 200 to 599", .kind = APHI_FAULT_STATUS},
+    {"200-as-412", "replace status 200 with 412", .kind = APHI_FAULT_STATUS},
+    {"304-as-200", "replace status 304 with 200 and an empty body", .kind = APHI_FAULT_STATUS},
+    {"404-as-200", "replace status 404 with 200", .kind = APHI_FAULT_STATUS},
     {"drop-if-match", "drop If-Match from a request", .kind = APHI_FAULT_DROP_FIELD, .field = "if-match"},
     {"drop-field", "drop-field:NAME: drop field NAME from a request", .kind = APHI_FAULT_DROP_FIELD, .takes = FIELD},
     {"weaken-if-match", "drop each W/ in If-Match: a weak tag matches a strong one",
@@ -62,13 +62,14 @@ static const struct named {
      .kind = APHI_FAULT_DROP_RESPONSE_FIELD, .takes = FIELD},
     {"wrong-client", "swap the responses of two waiting clients", .kind = APHI_FAULT_WRONG_CLIENT},
     {"wrong-order", "swap two pipelined responses of a connection", .kind = APHI_FAULT_WRONG_ORDER},
-    {"stale-tag", "replace the ETag of a response by the first strong tag of its target", .kind = APHI_FAULT_STALE_TAG},
+    {"stale-tag", "replace the ETag of a response with the first strong tag of its target",
+     .kind = APHI_FAULT_STALE_TAG},
     {"delay", "delay:MS: delay responses by MS milliseconds; or delay:2s", .kind = APHI_FAULT_DELAY, .takes = DURATION},
     {"reset", "reset the connection when the target sends bytes", .kind = APHI_FAULT_RESET},
     {"half-close", "half-close the connection to the client when the target sends bytes; still forward its requests",
      .kind = APHI_FAULT_HALF_CLOSE},
     {"one-byte", "forward responses one byte at a time", .kind = APHI_FAULT_ONE_BYTE},
-    {"garbage", "replace responses by random bytes of the same length", .kind = APHI_FAULT_GARBAGE},
+    {"garbage", "replace responses with random bytes of the same length", .kind = APHI_FAULT_GARBAGE},
     {"silence", "forward nothing to the client once the target has sent bytes",
      .kind = APHI_FAULT_SILENCE},
     {"nothing", "forward all bytes unchanged", .kind = APHI_FAULT_NOTHING},
@@ -194,7 +195,7 @@ static void edit_head(aphi_fault *fault, const aphi_head *h, editor edit, const 
     edit_fields(fault, h, edit, more, out);
 }
 
-/* Copies the head and replaces the n bytes at `at`, which points into it, by the text. */
+/* Copies the head and replaces the n bytes at `at`, which points into it, with the text. */
 static void replace_bytes(const aphi_head *h, const char *at, size_t n, const char *text, aphi_buffer *out)
 {
     size_t before = (size_t)(at - h->bytes);

@@ -75,7 +75,7 @@ static ternary ends_operand(const aphi_cparser *p, size_t i)
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */
 
-/* Replaces the word by each of the others. */
+/* Replaces the word with each of the others. */
 static void mutate_exchange(aphi_cparser *p, aphi_operator operator, size_t i, const char *others)
 {
     for (const char *at = others; *at;) {

@@ -96,7 +96,7 @@ static aph_value messages_window(const aph_oracle *o, size_t blamed)
 
 /* ---- the allowed responses --------------------------------------------------------------------------------------- */
 
-/* Replaces symbols by their JSON form, so that evidence does not change when it is written and read. */
+/* Replaces symbols with their JSON form, so that evidence does not change when it is written and read. */
 static aph_value without_symbols(aph_value v)
 {
     size_t n;

@@ -476,7 +476,7 @@ static bool is_same_codec(const aph_codec *a, const aph_codec *b)
     return a->decode == b->decode && a->encode == b->encode && a->size == b->size;
 }
 
-/* Replaces the unknowns of the initial state by fresh values. */
+/* Replaces the unknowns of the initial state with fresh values. */
 static aph_value concretize(aphi_refine_space *g, aph_value v)
 {
     aph_value key, item;

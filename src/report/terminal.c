@@ -262,7 +262,7 @@ void aphi_live_text(aphi_buffer *out, const aphi_terminal *t, const char *title,
 
 /* ---- output ------------------------------------------------------------------------------------------------------ */
 
-/* Replaces the line on the screen by text, and frees text. */
+/* Replaces the line on the screen with text, and frees text. */
 static void put_line(aphi_buffer *text)
 {
     fprintf(stderr, "\r%s%s%s\33[K", aphi_terminal_ink(&progress.terminal, APHI_INK_DIM), aphi_buffer_text(text),

@@ -117,7 +117,7 @@ static aph_value draw_value(aphi_simulator *s, aph_kind sort, const char *name)
     }
 }
 
-/* Replaces each unknown of the value by a drawn value. */
+/* Replaces each unknown of the value with a drawn value. */
 static aph_value draw_unknowns(aphi_simulator *s, aph_value v)
 {
     aphi_symset symbols;

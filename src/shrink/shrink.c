@@ -123,7 +123,7 @@ static void cut_end(aphi_shrink_runner *s, bool serial)
     }
 }
 
-/* Makes a script that fails only sometimes serial, if it then still fails. */
+/* Serializes a script that fails only intermittently, if the serial script still fails. */
 static void make_best_serial(aphi_shrink_runner *s)
 {
     for (unsigned i = 0; i < ORDERS && s->waits_are_cheap && make_serial(s, i); i++) {

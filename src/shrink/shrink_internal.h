@@ -110,7 +110,7 @@ void aphi_delta_debug_actions(aphi_shrink_runner *s);
 /* Takes single steps until none applies. Returns true if every further step makes the script fail less reliably; false
  * if the search ended early. */
 bool aphi_single_steps(aphi_shrink_runner *s);
-/* Remove a request while changing another; replace values by simpler ones. Each tries all steps of its kind, and
+/* Remove a request while changing another; replace values with simpler ones. Each tries all steps of its kind, and
  * returns true if one was taken. */
 bool aphi_substitute_request(aphi_shrink_runner *s);
 bool aphi_substitute_simpler(aphi_shrink_runner *s);

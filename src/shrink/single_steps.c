@@ -142,7 +142,7 @@ static bool drop_chunks(aphi_shrink_runner *s)
                           "wrote one more message at once");
 }
 
-/* Replaces a wait for quiet by one for a response; halves pauses. */
+/* Replaces a wait for quiet with one for a response; halves pauses. */
 static bool shorten_waits(aphi_shrink_runner *s)
 {
     bool taken = false;

@@ -199,7 +199,7 @@ static aph_value only_incompatible_field(aph_value send, aph_value compatible)
     return removed;
 }
 
-/* Replaces a field of the message by another that never occurs with it, in the n-th way. */
+/* Replaces a field of the message with another that never occurs with it, in the n-th way. */
 static bool replace_field(aph_value *send, aph_value values, size_t n)
 {
     aph_value field, others;
@@ -242,7 +242,7 @@ static change change_two_fields(aphi_script *c, const aphi_shrink_options *o, si
     return substitute_one(c, o->values, OTHER_VALUE, k) ? CHANGED : NO_SUCH_K;
 }
 
-/* Replaces a field of the remaining request by another field; then also changes a value. */
+/* Replaces a field of the remaining request with another field; then also changes a value. */
 static change exchange_field(aphi_script *c, const aphi_shrink_options *o, size_t n, size_t k)
 {
     aph_value *send = &c->actions[0].send;
@@ -331,7 +331,7 @@ bool aphi_substitute_simpler(aphi_shrink_runner *s)
         if (!substitute_one(&s->candidate, s->options->values, SIMPLER_VALUE, n))
             break;
         bool failed = is_plausible(&s->candidate, s->options->values) &&
-                      aphi_shrink_runner_fails_simpler(s, "replaced a value by a simpler one");
+                      aphi_shrink_runner_fails_simpler(s, "replaced a value with a simpler one");
         taken = taken || failed;
         n = failed ? 0 : n + 1;
     }

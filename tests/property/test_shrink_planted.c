@@ -202,7 +202,7 @@ static aphi_action random_action(aphi_choice *c, int64_t label)
     return a;
 }
 
-/* Replaces random requests by those that the bug needs. */
+/* Replaces random requests with those that the bug needs. */
 static void plant(const world *w, aphi_script *s, aphi_choice *c)
 {
     size_t at = 20 + aphi_choice_below(c, 50), first = 0, before = 0;
