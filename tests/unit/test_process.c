@@ -143,11 +143,29 @@ static void descriptors_do_not_leak(void **state)
 
 static void on_signal(int number) { (void)number; }
 
+/* Reads a set of signals from "NAME:HEX" in a text. glibc's own signals, 32 and 33, do not count: posix_spawn ignores
+ * them in children. */
+static uint64_t signal_set(const char *text, const char *name)
+{
+    const char *found = strstr(text, name);
+    assert_non_null(found);
+    return strtoull(found + strlen(name), NULL, 16) & ~(UINT64_C(3) << 31);
+}
+
+static uint64_t ignored_signals(void)
+{
+    uint64_t set = 0;
+    struct sigaction action;
+    for (int i = 1; i < NSIG; i++)
+        if (sigaction(i, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
+            set |= UINT64_C(1) << (i - 1);
+    return set;
+}
+
 static void signals_are_reset_for_a_group(void **state)
 {
     (void)state;
-    /* Bits of SIGINT (2) and SIGPIPE (13). */
-    static const char command[] = "grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status | tr -d '\\t\\n'";
+    static const char command[] = "grep -E '^Sig(Blk|Ign)' /proc/self/status | tr '\\t\\n' ' '";
     struct sigaction caught = {.sa_handler = on_signal}, ignored = {.sa_handler = SIG_IGN}, before[2];
     sigset_t set, mask;
     sigemptyset(&set);
@@ -155,6 +173,7 @@ static void signals_are_reset_for_a_group(void **state)
     sigprocmask(SIG_BLOCK, &set, &mask);
     sigaction(SIGINT, &caught, &before[0]);
     sigaction(SIGPIPE, &ignored, &before[1]);
+    uint64_t inherited = ignored_signals();
     char group[128], other[128];
     run_command((aphi_process_options){.command = command, .own_group = true}, group, sizeof group);
     run_command((aphi_process_options){.command = command}, other, sizeof other);
@@ -162,8 +181,11 @@ static void signals_are_reset_for_a_group(void **state)
     sigprocmask(SIG_SETMASK, &mask, &now);
     sigaction(SIGINT, &before[0], NULL);
     sigaction(SIGPIPE, &before[1], NULL);
-    assert_non_null(strstr(group, "SigBlk:0000000000000000SigIgn:0000000000000000SigCgt:"));
-    assert_non_null(strstr(other, "SigBlk:0000000000000200SigIgn:0000000000001000SigCgt:"));
+    assert_int_equal(signal_set(group, "SigBlk:"), 0);
+    assert_int_equal(signal_set(group, "SigIgn:"), 0);
+    assert_int_equal(signal_set(other, "SigBlk:"), UINT64_C(1) << (SIGUSR1 - 1));
+    assert_int_equal(signal_set(other, "SigIgn:"), inherited);
+    assert_true(inherited & UINT64_C(1) << (SIGPIPE - 1));
     assert_true(sigismember(&now, SIGUSR1)); /* this process's mask is unchanged */
     assert_false(sigismember(&now, SIGUSR2));
 }
