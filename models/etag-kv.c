@@ -94,7 +94,7 @@ static aph_value condition(aph *m, aph_value request, const char *name)
     aph_value tag = aph_field(request, name);
     aph_value opaque = aph_field(tag, "opaque"), weak = aph_field(tag, "weak");
     if (tag && !(aph_is_str(opaque) && aph_kind_of(weak) == APH_BOOL))
-        aph_unknown_request(m, "a tag is {\"opaque\": STRING, \"weak\": BOOL}");
+        aph_unknown_request(m, "a tag must be {\"opaque\": STRING, \"weak\": BOOL}");
     return tag;
 }
 

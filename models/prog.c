@@ -157,7 +157,7 @@ static token read_number(parser *p)
     for (p->number = 0; p->at < p->end && is_digit(*p->at); p->at++) {
         unsigned digit = (unsigned)(*p->at - '0');
         if (p->number > ((uint64_t)INT64_MAX + 1 - digit) / 10) {
-            fail(p, "this integer does not fit 64 bits");
+            fail(p, "this integer does not fit in 64 bits");
             return T_END;
         }
         p->number = p->number * 10 + digit;
@@ -250,7 +250,7 @@ static int64_t parse_number(parser *p, bool minus, const char *expected)
 {
     uint64_t number = p->number;
     if (p->token == T_NUMBER && !minus && number > INT64_MAX)
-        fail(p, "this integer does not fit 64 bits");
+        fail(p, "this integer does not fit in 64 bits");
     expect(p, T_NUMBER, expected);
     return minus ? (int64_t)(0 - number) : (int64_t)number;
 }
@@ -388,7 +388,7 @@ static bool parse(program *g, const char *text, size_t n, aph_prog_error *error)
     next(&p);
     parse_choices(&p);
     g->body = parse_body(&p);
-    expect(&p, T_END, "the end of the program (nothing follows a return but the else of an if)");
+    expect(&p, T_END, "the end of the program (only the else of an if may follow a return)");
     return !p.failed;
 }
 

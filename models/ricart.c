@@ -181,7 +181,7 @@ static aph_program *make_program(int size)
 
 const aph_family aph_family_dme = {
     .name = "dme",
-    .summary = "distributed mutual exclusion of N processes (Ricart and Agrawala)",
+    .summary = "distributed mutual exclusion for N processes (Ricart and Agrawala)",
     .least = 2,
     .most = 6,
     .make = make_program,

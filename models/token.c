@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * token.c - tdme: mutual exclusion of three users with a token; all messages are asynchronous.
+ * token.c - tdme: mutual exclusion for three users with a token; all messages are asynchronous.
  *
  * A user requests the token, receives it, enters and leaves its critical section, and releases the token. The
  * controller grants a free token to the user that has waited longest. */
@@ -84,6 +84,6 @@ static aph_program *make_program(int size)
 
 const aph_family aph_family_tdme = {
     .name = "tdme",
-    .summary = "mutual exclusion of three users with a token",
+    .summary = "mutual exclusion for three users with a token",
     .make = make_program,
 };

@@ -80,13 +80,13 @@ static aph_decoded read_length(aph_wire *w, framing_fields *s, const aphi_http_l
     while (next_element(&rest, &digits)) {
         for (size_t i = 0; i < digits.n; i++)
             if (!aphi_is_digit((unsigned char)digits.text[i]))
-                return aphi_http_wrong(w, l->at, "RFC 9110 8.6: a Content-Length has digits only");
+                return aphi_http_wrong(w, l->at, "RFC 9110 8.6: a Content-Length must have only digits");
         if (digits.n == 0)
-            return aphi_http_wrong(w, l->at, "RFC 9110 8.6: a Content-Length has at least one digit");
+            return aphi_http_wrong(w, l->at, "RFC 9110 8.6: a Content-Length must have at least one digit");
         while (digits.n > 1 && *digits.text == '0')
             digits = (aphi_span){digits.text + 1, digits.n - 1};
         if (s->length && (digits.n != s->digits.n || memcmp(digits.text, s->digits.text, digits.n) != 0))
-            return aphi_http_wrong(w, l->at, "RFC 9112 6.3: two different values of Content-Length");
+            return aphi_http_wrong(w, l->at, "RFC 9112 6.3: two different Content-Length values");
         s->length = s->length ? s->length : l;
         s->digits = digits;
     }
@@ -120,18 +120,18 @@ static aph_decoded read_framing_field(aph_wire *w, framing_fields *s, const aphi
 static aph_decoded check_framing_fields(aph_wire *w, const aphi_http_head *h, const framing_fields *s)
 {
     if (s->coding && h->minor == 0)
-        return aphi_http_wrong(w, s->coding->at, "RFC 9112 6.1: Transfer-Encoding in a message of HTTP/1.0");
+        return aphi_http_wrong(w, s->coding->at, "RFC 9112 6.1: Transfer-Encoding in an HTTP/1.0 message");
     if (s->coding && s->length)
         return aphi_http_wrong(w, s->length->at, "RFC 9112 6.3: Transfer-Encoding and Content-Length together");
     if (s->coding && !s->chunked)
         return aphi_http_wrong(w, s->coding->at, "RFC 9112 6.1: empty Transfer-Encoding");
     if (w->side == APH_TO_SERVER && !s->host && h->minor > 0)
-        return aphi_http_wrong(w, h->end - 1, "RFC 9112 3.2: a request of HTTP/1.1 without Host");
+        return aphi_http_wrong(w, h->end - 1, "RFC 9112 3.2: an HTTP/1.1 request without Host");
     bool never = h->status == 204 || h->status == 101;
     if (never && s->coding)
-        return aphi_http_wrong(w, s->coding->at, "RFC 9112 6.1: Transfer-Encoding in a response %d", h->status);
+        return aphi_http_wrong(w, s->coding->at, "RFC 9112 6.1: Transfer-Encoding in a %d response", h->status);
     if (never && s->length)
-        return aphi_http_wrong(w, s->length->at, "RFC 9110 8.6: Content-Length in a response %d", h->status);
+        return aphi_http_wrong(w, s->length->at, "RFC 9110 8.6: Content-Length in a %d response", h->status);
     return APH_DECODED;
 }
 
@@ -152,7 +152,7 @@ static aph_decoded parse_length(aph_wire *w, const aphi_http_head *h, const fram
     for (size_t i = 0; i < s->digits.n && n <= most; i++)
         n = n * 10 + (size_t)(s->digits.text[i] - '0');
     if (n > most)
-        return aphi_http_beyond(w, s->length->at, "by its Content-Length, a message", limit);
+        return aphi_http_beyond(w, s->length->at, "the Content-Length announces a message", limit);
     *length = n;
     return APH_DECODED;
 }
@@ -255,7 +255,7 @@ static aph_decoded read_chunk(aph_wire *w, size_t at, size_t limit, chunk *c)
         result = expect_crlf(w, at, "after a chunk size");
     c->data = at + 2;
     if (result == APH_DECODED && c->size > limit - c->data)
-        return aphi_http_beyond(w, start, "by the size of a chunk, a message", limit);
+        return aphi_http_beyond(w, start, "a chunk size announces a message", limit);
     if (result == APH_DECODED && c->size > w->count - c->data)
         return aphi_http_more(w, "the middle of a chunk");
     return result == APH_DECODED && c->size ? expect_crlf(w, c->data + c->size, "after a chunk") : result;
@@ -315,7 +315,7 @@ aph_decoded aphi_http_body_check(aph_wire *w, const aphi_http_head *h, size_t li
     default: break;
     }
     if (w->count - h->end < f->length)
-        return aphi_http_more(w, "the middle of a body, before its Content-Length");
+        return aphi_http_more(w, "the middle of a body, before the end given by its Content-Length");
     w->used = h->end + f->length;
     return APH_DECODED;
 }

@@ -106,9 +106,9 @@ static aph_decoded check_status(aph_wire *w, size_t at, size_t to)
     const unsigned char *b = w->bytes;
     for (size_t i = at; i < at + 3; i++)
         if (i >= to || !aphi_is_digit(b[i]))
-            return aphi_http_wrong(w, i, "RFC 9112 4: a status has three digits");
+            return aphi_http_wrong(w, i, "RFC 9112 4: a status must have three digits");
     if (b[at] < '1' || b[at] > '5')
-        return aphi_http_wrong(w, at, "RFC 9110 15: a status is a number from 100 to 599");
+        return aphi_http_wrong(w, at, "RFC 9110 15: a status must be a number from 100 to 599");
     if (at + 3 == to || b[at + 3] != ' ')
         return aphi_http_wrong(w, at + 3, "RFC 9112 4: expected a space after the status, even without a reason");
     return APH_DECODED;
@@ -125,7 +125,7 @@ static aph_decoded check_status_line(aph_wire *w, size_t from, size_t to)
     result = check_status(w, from + VERSION + 1, to);
     for (size_t i = from + VERSION + 4; result == APH_DECODED && i < to; i++)
         if (!aphi_is_text(w->bytes[i]))
-            return aphi_http_wrong(w, i, "RFC 9112 4: the byte %d in a reason phrase", w->bytes[i]);
+            return aphi_http_wrong(w, i, "RFC 9112 4: invalid byte %d in a reason phrase", w->bytes[i]);
     return result;
 }
 
@@ -176,7 +176,7 @@ static aph_decoded check_text(aph_wire *w, size_t from, size_t to)
             continue;
         if (w->bytes[i] == '\r')
             return aphi_http_wrong(w, i, "RFC 9112 2.2: a CR without LF in a field's value");
-        return aphi_http_wrong(w, i, "RFC 9110 5.5: the byte %d in a field's value", w->bytes[i]);
+        return aphi_http_wrong(w, i, "RFC 9110 5.5: invalid byte %d in a field's value", w->bytes[i]);
     }
     return APH_DECODED;
 }
@@ -188,7 +188,7 @@ static aph_decoded check_field(aph_wire *w, size_t from, aphi_span line)
         return check_text(w, from + n + 1, from + line.n);
     if (n < line.n && n && aphi_is_blank((unsigned char)line.text[n]))
         return aphi_http_wrong(w, from + n, "RFC 9112 5.1: blank between a field name and the colon");
-    return aphi_http_wrong(w, from + n, "RFC 9112 5: expected a field name, a token, and a colon");
+    return aphi_http_wrong(w, from + n, "RFC 9112 5: expected a field name (a token) and a colon");
 }
 
 /* A line that begins with a blank continues the previous field. */

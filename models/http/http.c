@@ -485,13 +485,13 @@ static void check_conditions(aph *m, aph_value request)
     aph_value since = aph_field(request, "if-modified-since"), until = aph_field(request, "if-unmodified-since");
     aph_value range = aph_field(request, "range"), if_range = aph_field(request, "if-range");
     if ((match && !is_tags(match)) || (none && !is_tags(none)))
-        aph_unknown_request(m, "\"if-match\" and \"if-none-match\" are \"*\" or arrays of tags");
+        aph_unknown_request(m, "\"if-match\" and \"if-none-match\" must be \"*\" or arrays of tags");
     if ((since && !is_time(since)) || (until && !is_time(until)))
-        aph_unknown_request(m, "\"if-modified-since\" and \"if-unmodified-since\" are seconds since 1970");
+        aph_unknown_request(m, "\"if-modified-since\" and \"if-unmodified-since\" must be seconds since 1970");
     if (range && !is_range(range))
-        aph_unknown_request(m, "\"range\" is [FIRST, LAST], in bytes from 0");
+        aph_unknown_request(m, "\"range\" must be [FIRST, LAST], in bytes from 0");
     if (if_range && !is_tag(if_range) && !is_time(if_range))
-        aph_unknown_request(m, "\"if-range\" is a tag, or seconds since 1970");
+        aph_unknown_request(m, "\"if-range\" must be a tag, or seconds since 1970");
 }
 
 static void check_request(aph *m, aph_value request)

@@ -292,7 +292,7 @@ static aph_decoded decode(const aph_codec *codec, aph_wire *w)
         return result;
     aph_value fields, more, via;
     if (!read_via(aph_field(aph_field(w->message, "fields"), "via"), &via))
-        return aphi_http_wrong(w, 0, "RFC 9110 7.6.3: a member of Via is not a protocol and a name");
+        return aphi_http_wrong(w, 0, "RFC 9110 7.6.3: a member of Via must be a protocol and a name");
     split_fields(w, !aph_count(via) && !is_sent_by_proxy(w->asked), &fields, &more);
     w->last = aph_truth(aph_field(w->message, "close"));
     w->message = w->side == APH_TO_SERVER ? read_request(w, fields, more) : read_response(w, fields, more);

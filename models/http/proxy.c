@@ -215,7 +215,7 @@ static void check_request(aph *m, aph_value request)
     if (!aph_str_is(aph_field(request, "to"), "here") || !aph_is_str(aph_field(request, "host")))
         aph_unknown_request(m, "a request needs \"host\", and \"to\": \"here\", the tester's origin server");
     if (forwards && (!aph_is_int(forwards) || aph_int_of(forwards) < 0 || !is_method(request, "OPTIONS")))
-        aph_unknown_request(m, "\"max-forwards\" is a number, and only for OPTIONS");
+        aph_unknown_request(m, "\"max-forwards\" must be a number, and is allowed only for OPTIONS");
 }
 
 /* `asks` is the request to forward. */
@@ -351,7 +351,7 @@ static const aph_waiver waivers[] = {
 const aph_model aph_model_http_proxy = {
     .version = APH_MODEL_VERSION,
     .name = "http-proxy",
-    .summary = "an HTTP/1.1 forward proxy (RFC 9110 7): the tester plays clients and origin server",
+    .summary = "an HTTP/1.1 forward proxy (RFC 9110 7): the tester plays the clients and the origin server",
     .step = step,
     .eager = true,
     .calls_apart = true,

@@ -121,8 +121,8 @@ static aphi_alts_flaw check_mixed(const aphi_alts_component *c, uint32_t s, char
     size_t n = c->first[s + 1] - c->first[s];
     for (size_t i = 1; i < n; i++)
         if (m[0].op != m[i].op || m[i].op != APHI_ALTS_RECEIVE) {
-            snprintf(why, size, "component %s, state %" PRIu32 ": %s and %s leave it; a state has one send, or one "
-                     "local event, or receives only: split it", c->name, s, op_noun(m[0].op),
+            snprintf(why, size, "component %s, state %" PRIu32 ": %s and %s leave it; a state may have one send, "
+                     "one local event, or only receives: split it", c->name, s, op_noun(m[0].op),
                      m[0].op == m[i].op ? "another one" : op_noun(m[i].op));
             return APHI_ALTS_MIXED;
         }
@@ -216,8 +216,8 @@ static aphi_alts_flaw check_cycles(const aphi_alts_component *c, char *why, size
     uint32_t at;
     if (!find_cycle(c, &at))
         return APHI_ALTS_SOUND;
-    snprintf(why, size, "component %s, state %" PRIu32 ": it is on a cycle, so runs have no bound; "
-             "give one (--unroll N), or count the rounds in the model", c->name, at);
+    snprintf(why, size, "component %s, state %" PRIu32 ": it is on a cycle, so runs are unbounded; "
+             "give a bound (--unroll N), or count the rounds in the model", c->name, at);
     return APHI_ALTS_CYCLIC;
 }
 

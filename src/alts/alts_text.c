@@ -83,7 +83,7 @@ static bool read_word(reader *t, const char **at, const char *end)
         return fail(t, "a word of more than %d bytes", NAME_BYTES);
     memcpy(t->words[t->count], begin, n);
     t->words[t->count++][n] = '\0';
-    return is_name(begin, n) || fail(t, "a name has a forbidden character: %s", not_in_names);
+    return is_name(begin, n) || fail(t, "a name contains a forbidden character: %s", not_in_names);
 }
 
 /* Reads the words of the next line that is not empty; count is 0 at the end of the file. A word that begins with #
@@ -149,11 +149,11 @@ static bool read_move(reader *t)
     uint32_t from, target;
     size_t verb = 0;
     if (t->component == SIZE_MAX)
-        return fail(t, "a move outside a behaviour: behaviour COMPONENT states N initial S comes first");
+        return fail(t, "a move outside a behaviour; write this first: behaviour COMPONENT states N initial S");
     if (t->count < 5 || strcmp(t->words[1], "->") != 0)
-        return fail(t, "a move is STATE -> STATE post|pass|take PORT LABEL, or STATE -> STATE note LABEL");
+        return fail(t, "a move must be STATE -> STATE post|pass|take PORT LABEL, or STATE -> STATE note LABEL");
     if (!is_number(t->words[0], t->states - 1, &from) || !is_number(t->words[2], t->states - 1, &target))
-        return fail(t, "a state of this behaviour is a number from 0 to %" PRIu32, t->states - 1);
+        return fail(t, "a state of this behaviour must be a number from 0 to %" PRIu32, t->states - 1);
     while (verb < 4 && strcmp(verbs[verb].name, t->words[3]) != 0)
         verb++;
     bool local = verb < 4 && verbs[verb].op == APHI_ALTS_LOCAL;
@@ -239,7 +239,7 @@ static bool add_aut_move(reader *t, uint32_t from, char *label, uint32_t target)
     if (mark)
         *mark = '\0';
     if (!is_name(message, strlen(message)) || (mark && !is_name(label, strlen(label))))
-        return fail(t, "a label is PORT!MESSAGE, PORT!!MESSAGE, PORT?MESSAGE or EVENT; a name cannot have %s",
+        return fail(t, "a label must be PORT!MESSAGE, PORT!!MESSAGE, PORT?MESSAGE or EVENT; a name cannot contain %s",
                     not_in_names);
     aphi_alts_op op = local ? APHI_ALTS_LOCAL : receive ? APHI_ALTS_RECEIVE : APHI_ALTS_SEND;
     return add_move(t, from, op, sync, label, message, target);
@@ -251,7 +251,7 @@ static bool read_aut(reader *t)
     uint32_t moves, from, target;
     t->line = 1;
     if (t->end - t->at < 3 || memcmp(t->at, "des", 3) != 0)
-        return fail(t, "the first line is des (INITIAL, TRANSITIONS, STATES)");
+        return fail(t, "the first line must be: des (INITIAL, TRANSITIONS, STATES)");
     t->at += 3;
     if (!expect(t, '(') || !read_number(t, STATES_MAX, &t->initial) || !expect(t, ',') ||
         !read_number(t, 999999999, &moves) || !expect(t, ',') || !read_number(t, STATES_MAX, &t->states) ||
@@ -329,7 +329,7 @@ static bool read_behaviour_file(reader *t, size_t component, const char *name)
 static bool read_component(reader *t)
 {
     if (t->count != 2)
-        return fail(t, "a component line is component NAME");
+        return fail(t, "a component line must be: component NAME");
     if (aphi_alts_component_named(t->alts, t->words[1]) != SIZE_MAX)
         return fail(t, "duplicate component %s", t->words[1]);
     if (aphi_alts_add_component(t->alts, t->words[1]) == SIZE_MAX)
@@ -343,7 +343,7 @@ static bool read_port(reader *t)
     uint32_t capacity = 0;
     size_t medium = 0, owner = t->count > 3 ? aphi_alts_component_named(t->alts, t->words[3]) : 0, at = 4;
     if (t->count < 4 || strcmp(t->words[2], "of") != 0)
-        return fail(t, "a port line is port NAME of COMPONENT [fifo-pair|fifo-port|unordered] [capacity N]");
+        return fail(t, "a port line must be: port NAME of COMPONENT [fifo-pair|fifo-port|unordered] [capacity N]");
     if (owner == SIZE_MAX)
         return fail(t, "unknown component %s; declare components before ports", t->words[3]);
     if (aphi_alts_port_named(t->alts, t->words[1]) != SIZE_MAX)
@@ -354,7 +354,7 @@ static bool read_port(reader *t)
         at++;
     }
     if (medium == 3)
-        return fail(t, "a medium is fifo-pair, fifo-port or unordered, not %s", t->words[at - 1]);
+        return fail(t, "a medium must be fifo-pair, fifo-port or unordered, not %s", t->words[at - 1]);
     if (at + 2 == t->count && !strcmp(t->words[at], "capacity") && is_number(t->words[at + 1], 1000000, &capacity) &&
         capacity)
         at += 2;
@@ -379,10 +379,10 @@ static bool read_behaviour(reader *t)
     if (t->count == 4 && !strcmp(t->words[2], "from"))
         return read_behaviour_file(t, component, t->words[3]);
     if (t->count != 6 || strcmp(t->words[2], "states") != 0 || strcmp(t->words[4], "initial") != 0)
-        return fail(t, "a behaviour line is behaviour COMPONENT states N initial S, or behaviour COMPONENT from FILE");
+        return fail(t, "expected behaviour COMPONENT states N initial S, or behaviour COMPONENT from FILE");
     if (!is_number(t->words[3], STATES_MAX, &t->states) || !t->states ||
         !is_number(t->words[5], t->states - 1, &t->initial))
-        return fail(t, "N is 1 to %d, and S is 0 to N - 1", STATES_MAX);
+        return fail(t, "N must be from 1 to %d, and S from 0 to N - 1", STATES_MAX);
     t->component = component;
     return true;
 }
@@ -395,15 +395,15 @@ static bool read_declarations(reader *t)
         if (t->count == 0)
             return true;
         if (!strcmp(keyword, "component"))
-            read = t->component == SIZE_MAX ? read_component(t) : fail(t, "components come before behaviours");
+            read = t->component == SIZE_MAX ? read_component(t) : fail(t, "components must come before behaviours");
         else if (!strcmp(keyword, "port"))
-            read = t->component == SIZE_MAX ? read_port(t) : fail(t, "ports come before behaviours");
+            read = t->component == SIZE_MAX ? read_port(t) : fail(t, "ports must come before behaviours");
         else if (!strcmp(keyword, "behaviour"))
             read = read_behaviour(t);
         else if (*keyword >= '0' && *keyword <= '9')
             read = read_move(t);
         else
-            read = fail(t, "unknown keyword %s; a line begins with component, port, behaviour or a state", keyword);
+            read = fail(t, "unknown keyword %s; a line must begin with component, port, behaviour or a state", keyword);
         if (!read)
             return false;
     }

@@ -89,7 +89,7 @@ static bool add_move(unfolding *u, uint32_t from, aphi_alts_op op, bool sync, in
     if (op != APHI_ALTS_LOCAL && (port < 0 || port >= u->program->port_count))
         return fail(u, "it names a port that the program does not have");
     if (!format_label(label, text, sizeof text))
-        return fail(u, "a label is a string or an array of a string and integers, up to 199 bytes long");
+        return fail(u, "a label must be a string or an array of a string and integers, up to 199 bytes long");
     size_t number = aphi_alts_add_label(u->alts, text);
     if (number == SIZE_MAX)
         return fail(u, "there are too many labels");
@@ -116,7 +116,7 @@ static bool run_until_waiting(unfolding *u, aph_value *head, aph_value *answers)
                         : "its step does not end");
         *answers = aph_array(0, NULL);
     }
-    return fail(u, "its step returns repeatedly without an event; a finished component calls aph_halt");
+    return fail(u, "its step returns repeatedly without an event; a finished component must call aph_halt");
 }
 
 /* Finds the state in which the step waits after one more answer. */
@@ -124,7 +124,7 @@ static bool run_with_answer(unfolding *u, aph_value head, aph_value answers, aph
 {
     if (aph_count(answers) >= ANSWERS_MAX) {
         last_ending = APHI_OUT_OF_TIME;
-        return fail(u, "its step does not return; a component that repeats something returns, and is run again");
+        return fail(u, "its step does not return; instead of looping, return: the component is run again");
     }
     answers = aph_push(answers, next_answer);
     if (!run_until_waiting(u, &head, &answers))

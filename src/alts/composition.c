@@ -292,7 +292,7 @@ bool aphi_composition_measure(const aphi_alts *a, aphi_composition *out, const v
         return false;
     build_graph(&g);
     if (g.too_large)
-        snprintf(why, size, "the composition has more than %zu states, the limit", g.states.count - 1);
+        snprintf(why, size, "the composition exceeds the limit of %zu states", g.states.count - 1);
     else if (!is_stopped(&g))
         minimize(&g, out);
     bool measured = !g.too_large && !is_stopped(&g);

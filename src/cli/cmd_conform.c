@@ -28,7 +28,7 @@ static const aphi_option options[] = {
     APHI_NUMBER(conform, run.limit, "limit", "N", 1, UINT64_MAX, "stop after N sequences of the model"),
     APHI_NUMBER(conform, unroll, "unroll", "N", 1, 1000, "visit each state of a cycle up to N times"),
     APHI_DURATION(conform, time_ns, "run-time", "MS", APHI_MS_NS, APHI_MS_NS, 86400 * (uint64_t)APHI_SECOND_NS,
-                  "time limit of a run, in milliseconds; a longer run counts as endless (default: 10000)"),
+                  "time limit for a run, in milliseconds; a longer run counts as endless (default: 10000)"),
     APHI_NUMBER(conform, run.captures, "captures", "N", 0, UINT32_MAX,
                 "with --local: capture message contents in up to N random runs (default: 200)"),
     APHI_TEXT(conform, page, "report", "FILE",
@@ -118,8 +118,8 @@ const aphi_command aphi_command_conform = {
     .summary = "test a message-passing program for conformance with its model",
     .operands = "MODEL PROGRAM [ARGUMENT]...",
     .description = "Test PROGRAM, which uses libantiphon-threads, with all sequences of MODEL: whether the program "
-                   "can do everything that the model can (M <= CP), and nothing else (M ~ CP). MODEL is one that "
-                   "antiphon reach takes. Threads and ports have the same names in both. The first difference is "
+                   "can do everything that the model can (M <= CP), and nothing else (M ~ CP). MODEL is a model as "
+                   "for antiphon reach. Threads and ports must have the same names in both. The first difference is "
                    "drawn: the sequence, the event, and the messages that the receive could take instead.",
     .exit_codes = "0 it conforms, 1 it does not, 2 usage, 3 unknown, 4 not written, 5 interrupted, 30 no such model, "
                   "60 to 65 an error in the model, 70 the program cannot be started or does not use the library, 74 "

@@ -28,11 +28,11 @@ static const aphi_option options[] = {
                 "seed for the first random run; each run increments it (default: 1)"),
     APHI_FLAG(explore, campaign.twice, "twice", "with --random: replay each run and compare"),
     APHI_TEXT(explore, campaign.replay, "replay", "FILE",
-              "replay the sequences of FILE instead; the runs must be the same"),
-    APHI_TEXT(explore, campaign.prefix, "prefix", "FILE", "replay the sequences of FILE, then continue freely"),
+              "replay the sequences in FILE instead; the runs must be the same"),
+    APHI_TEXT(explore, campaign.prefix, "prefix", "FILE", "replay the sequences in FILE, then continue freely"),
     APHI_NUMBER(explore, campaign.limit, "limit", "N", 1, UINT64_MAX, "stop after N sequences"),
     APHI_DURATION(explore, time_ns, "run-time", "MS", APHI_MS_NS, APHI_MS_NS, 86400 * (uint64_t)APHI_SECOND_NS,
-                  "time limit of a run, in milliseconds; a longer run counts as endless (default: 10000)"),
+                  "time limit for a run, in milliseconds; a longer run counts as endless (default: 10000)"),
     APHI_NUMBER(explore, campaign.events_max, "events", "N", 1, 200000,
                 "maximum number of events in a run; a longer run counts as endless (default: 100000)"),
     APHI_JSON_OPTION(explore, json),
@@ -139,7 +139,7 @@ const aphi_command aphi_command_explore = {
     .operands = "PROGRAM [ARGUMENT]...",
     .description = "Run PROGRAM, which uses libantiphon-threads, once for each partially ordered sequence of its "
                    "messages: two sequences differ if a receive takes a different message. With --random, run it with "
-                   "random choices instead; with --replay or --prefix, replay sequences of a file.",
+                   "random choices instead; with --replay or --prefix, replay sequences from a file.",
     .exit_codes = "0 all runs ended, 2 usage, 4 not written, 5 interrupted, 70 the program cannot be started or does "
                   "not use the library, 71 a sequence cannot be read, 72 it cannot be followed, 73 deadlock, 74 a "
                   "run does not terminate, 75 a run crashed.",

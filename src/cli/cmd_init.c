@@ -110,7 +110,7 @@ static int init_command(int count, char **words)
                           name, NAME_LONGEST);
     if ((code = (int)write_folder(name)))
         return code;
-    printf("%s/ has a model of a lock server, to adapt. To try it:\n\n"
+    printf("%s/ contains a model of a lock server for you to adapt. To try it:\n\n"
            "  cd %s && make\n\n"
            "See %s/README.md.\n", name, name, name);
     return aphi_written(APHI_EXIT_PASS);
@@ -121,7 +121,7 @@ const aphi_command aphi_command_init = {
     .summary = "create a folder with a model to start from",
     .operands = "NAME",
     .description = "Create the folder NAME with a model to start from: NAME.c, a lock server with a codec, the shape "
-                   "of its requests and two mutants; a Makefile that tests the model against its own antiphon serve; "
+                   "of its requests and two mutants; a Makefile that tests antiphon serve NAME.c against the model; "
                    "and a README.md. NAME consists of letters, digits, _ and -. Existing files are not changed.",
     .exit_codes = "0 written, 2 usage, 4 not written, or NAME exists.",
     .options = options, .operands_min = 1, .operands_max = 1, .run = init_command};

@@ -83,7 +83,7 @@ static const aphi_option options[] = {
               "with --list: add the race set of each receive and a vector timestamp of each event"),
     APHI_NUMBER(reach, draw, "draw", "N", 1, DRAWN_MAX, "draw the first N sequences as space-time diagrams, and stop"),
     APHI_TEXT(reach, page, "report", "FILE",
-              "write a page with the first ten sequences, or N of --draw, and the failing one"),
+              "write a page with the first ten sequences (or N, with --draw N) and the failing one"),
     APHI_NUMBER(reach, sample, "sample", "N", 1, UINT64_MAX, "visit N random sequences instead of all"),
     APHI_NUMBER(reach, seed, "seed", "N", 0, UINT64_MAX, "seed for the sample (default: 1)"),
     APHI_FLAG(reach, properties.deadlock_free, "deadlock-free", "fail if a sequence ends in a deadlock"),
@@ -395,7 +395,7 @@ static int run_search(reach *r)
     uint64_t own = aphi_checkpoint_fingerprint(&r->compiled);
     int code = APHI_EXIT_RANKS;
     if (is_follower(r) && own != r->announced) {
-        aphi_complain("%s: rank %d has another model than rank 0; use the same on all machines", r->model,
+        aphi_complain("%s: rank %d has a different model from rank 0; use the same model on all machines", r->model,
                       r->link->rank);
     } else {
         code = run_compiled(r, own);
@@ -545,6 +545,6 @@ const aphi_command aphi_command_reach = {
                    "with APH_PROGRAM.\n"
                    "Started by mpirun, the processes search together: mpirun -n 4 antiphon reach dme-4",
     .exit_codes = "0 done, 1 a sequence fails, 2 usage, 3 a limit was hit, 4 not written, 5 interrupted, 30 no such "
-                  "program, 60 to 65 an error in the model, 66 in the checkpoint, 67 among the processes of mpirun, "
-                  "68 in the file of --memory.",
+                  "program, 60 to 65 an error in the model, 66 in the checkpoint, 67 among the processes started "
+                  "by mpirun, 68 in the file for pending work.",
     .options = options, .operands_min = 1, .operands_max = 1, .run = reach_command};

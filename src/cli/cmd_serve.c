@@ -24,8 +24,8 @@ static const aphi_option options[] = {
     APHI_NUMBER(serve, server.seed, "seed", "N", 0, UINT64_MAX,
                 "seed for the random choices (default: random; it is printed)"),
     APHI_CHOICE(serve, server.through, "env", "ENV", aphi_environment_names,
-                "tcp (default): messages of a connection keep their order and take random times; sync: each request is "
-                "taken and answered at once; udp: datagrams are lost, duplicated and reordered"),
+                "tcp (default): messages on a connection keep their order and are delayed randomly; sync: each request "
+                "is taken and answered at once; udp: datagrams are lost, duplicated and reordered"),
     {.name = "delay", .kind = APHI_OPTION_DURATION, .argument = "MS", APHI_FIELD(serve, server.delay_ns),
      .bare_ns = APHI_MS_NS, .most = 600 * (uint64_t)APHI_SECOND_NS, .given = 1 + offsetof(serve, delayed),
      .help = "mean delay of requests and of responses, in milliseconds (default: 1)"},
@@ -48,7 +48,7 @@ static int check_options(const serve *s)
     if (s->lossy && s->server.through != APHI_SERVE_UDP)
         return aphi_usage("--loss, --duplicate: only with --env udp; connections lose nothing");
     if (s->delayed && s->server.through == APHI_SERVE_SYNC)
-        return aphi_usage("--delay: not with --env sync; it has no delays");
+        return aphi_usage("--delay: not with --env sync, which has no delays");
     return -1;
 }
 
@@ -152,7 +152,7 @@ const aphi_command aphi_command_serve = {
     .summary = "run a model as a server",
     .operands = "SPEC",
     .description = "Run the model SPEC as a server until SIGINT or SIGTERM. Choices that the model leaves open are "
-                   "random, and messages take random times, so that the server shows the behaviours that the model "
+                   "random, and messages are delayed randomly, so that the server shows the behaviours that the model "
                    "allows. SPEC is a built-in model (see antiphon models), ./mine.c, ./mine.so or ./mine.prog.\n"
                    "The first line of output is \"listening on HOST:PORT\".",
     .exit_codes = "0 stopped by a signal, 2 usage, 53 cannot listen; 30 to 44 an error in the model.",

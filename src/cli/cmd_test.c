@@ -34,7 +34,7 @@ static const aphi_option options[] = {
     APHI_FLAG(test, no_shrink, "no-shrink", "do not shrink a failing run"),
     APHI_DURATION(test, session.campaign.shrink_ns, "shrink-time", "DURATION", S, APHI_MS_NS, 1000000 * S,
                   "shrink for at most DURATION (default: 30s)"),
-    APHI_FLAG(test, session.campaign.no_check, "no-check", "do not check responses: to measure the cost of checking"),
+    APHI_FLAG(test, session.campaign.no_check, "no-check", "do not check responses (to measure the cost of checking)"),
     APHI_TEXT(test, session.subject.target, "target", "HOST:PORT", "test a server that is already running"),
     APHI_TEXT(test, session.subject.run, "run", "COMMAND",
               "start the subject with sh for each run, and stop it with all its processes; {port} is a free port on "
@@ -58,8 +58,8 @@ static const aphi_option options[] = {
               "allow a known violation that antiphon models SPEC lists; known: all known violations of --subject; "
               "may be repeated"),
     APHI_DURATION(test, session.campaign.patience_ns, "patience", "DURATION", S, APHI_MS_NS, 3600 * S,
-                  "silence after which a pending request starves (default: 0.4s)"),
-    APHI_SIZE(test, session.campaign.memory, "memory", 0, "memory limit of the oracle (default: 1024; 0: no limit)"),
+                  "silence after which a pending request counts as starved (default: 0.4s)"),
+    APHI_SIZE(test, session.campaign.memory, "memory", 0, "memory limit for the oracle (default: 1024; 0: no limit)"),
     APHI_TEXT(test, session.campaign.folder, "folder", "DIR",
               "folder for the trace and failing scripts (default: .antiphon)"),
     APHI_JSON_OPTION(test, session.report.json),
@@ -197,7 +197,7 @@ const aphi_command aphi_command_test = {
 
 const aphi_command aphi_command_replay = {
     .name = "replay",
-    .summary = "run a script of antiphon test again",
+    .summary = "run a script from antiphon test again",
     .operands = "FILE [SPEC]",
     .description = "Run the script FILE, such as one that antiphon test kept, and check the result. Reports the first "
                    "difference from the recorded run. SPEC is needed if the model is not built in.",

@@ -13,7 +13,7 @@
     X(PASS, 0, "the model explains every history") \
     X(FAIL, 1, "the model does not explain a history") \
     X(USAGE, 2, "invalid command line") \
-    X(UNKNOWN, 3, "a limit of time, memory or the solver was reached first") \
+    X(UNKNOWN, 3, "a time, memory or solver limit was reached first") \
     X(WRITE, 4, "a result could not be written") \
     X(INTERRUPTED, 5, "stopped by a signal; the results so far were written") \
     X(REPLAY, 6, "an explanation does not hold: a bug in Antiphon; report it") \
@@ -34,7 +34,7 @@
     X(TRACE_REQUEST, 21, "a trace has a request that the model does not know") \
     X(TRACE_EMPTY, 22, "a trace has no request: nothing was checked") \
     X(MODEL_NO_SUCH, 30, "no such model") \
-    X(MODEL_UNREADABLE, 31, "the file of a model cannot be read") \
+    X(MODEL_UNREADABLE, 31, "a model file cannot be read") \
     X(MODEL_SYNTAX, 32, "a program in Prog has an error") \
     X(MODEL_COMPILE, 33, "a model does not compile") \
     X(MODEL_SETUP, 34, "no compiler, no headers, or no writable folder for a compiled model") \
@@ -59,10 +59,10 @@
     X(PROGRAM_CYCLIC, 64, "a component has a cycle, and --unroll was not given") \
     X(PROGRAM_LARGE, 65, "a model of a message-passing program is too large") \
     X(CHECKPOINT, 66, "a checkpoint cannot be read, or belongs to another model") \
-    X(RANKS, 67, "processes of mpirun cannot search together: one is silent, models differ, or MPI is missing") \
+    X(RANKS, 67, "mpirun processes cannot search together: one is silent, models differ, or MPI is missing") \
     X(PENDING, 68, "pending work exceeds the memory limit and cannot be kept in a file") \
     X(PROGRAM, 70, "a program cannot be started, or does not use the threads library") \
-    X(SEQUENCE, 71, "a sequence cannot be read, or has other threads or ports than the program") \
+    X(SEQUENCE, 71, "a sequence cannot be read, or its threads or ports differ from those of the program") \
     X(DIVERGED, 72, "a program cannot follow a sequence") \
     X(DEADLOCK, 73, "a program deadlocks") \
     X(ENDLESS, 74, "a program does not terminate") \

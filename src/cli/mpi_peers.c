@@ -58,7 +58,7 @@ const aphi_link *aphi_mpi_peers_join(void)
     *(void **)&opener = dlsym(library, APHI_LINK_OPENER);
     const aphi_link *link = opener ? opener() : NULL;
     if (!link || link->version != APHI_LINK_VERSION) {
-        aphi_complain("%s has another version, or MPI does not start", LIBRARY);
+        aphi_complain("%s has a different version, or MPI does not start", LIBRARY);
         return NULL;
     }
     return link;

@@ -103,7 +103,7 @@ bool aphi_encode_at(const aph_codec *codec, const char *here, aph_side side, aph
     size_t before = out->n;
     aph_sink sink = {out, here};
     bool encoded = codec->encode(codec, side, message, &sink);
-    require(!encoded || out->n > before, codec, "a message has at least one byte");
+    require(!encoded || out->n > before, codec, "a message must have at least one byte");
     if (encoded && out->n - before <= limit_of(codec))
         return true;
     out->n = before;
@@ -266,7 +266,7 @@ enum { PREFIX_MAX = 8 };
 
 static void require_prefix(const aph_codec *codec)
 {
-    require(codec->size > 0 && codec->size <= PREFIX_MAX, codec, "size, the bytes of a length, must be from 1 to 8");
+    require(codec->size > 0 && codec->size <= PREFIX_MAX, codec, "size, the length's byte count, must be from 1 to 8");
 }
 
 aph_decoded aph_decode_prefixed(const aph_codec *codec, aph_wire *w)
@@ -280,7 +280,7 @@ aph_decoded aph_decode_prefixed(const aph_codec *codec, aph_wire *w)
         length = length << 8 | w->bytes[i];
     w->beyond = !codec->limit && length > limit - codec->size;
     if (codec->size > limit || length > limit - codec->size)
-        return malformed(w, 0, "a length of %llu, but a message has at most %zu bytes", (unsigned long long)length,
+        return malformed(w, 0, "a length of %llu, but a message is limited to %zu bytes", (unsigned long long)length,
                          limit);
     if (w->count - codec->size < length)
         return APH_MORE;

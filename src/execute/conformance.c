@@ -35,13 +35,13 @@ static bool map_threads(aphi_conformance *c, char *error, size_t size)
     for (size_t i = 0; i < a->component_count; i++) {
         size_t thread = aphi_layout_thread_named(layout, a->components[i].name);
         if (thread == SIZE_MAX)
-            return aphi_fail(error, size, "the model has a component %s, the program has no thread of that name",
+            return aphi_fail(error, size, "the model has a component %s, but the program has no thread of that name",
                              a->components[i].name);
         c->threads[i] = (uint16_t)thread;
     }
     for (size_t i = 0; i < layout->thread_count; i++)
         if (aphi_alts_component_named(a, layout->threads[i]) == SIZE_MAX)
-            return aphi_fail(error, size, "the program has a thread %s, the model has no component of that name",
+            return aphi_fail(error, size, "the program has a thread %s, but the model has no component of that name",
                              layout->threads[i]);
     return true;
 }
@@ -53,10 +53,10 @@ static bool map_port(aphi_conformance *c, size_t i, bool same, char *error, size
     const aphi_layout *layout = aphi_program_layout(c->program);
     size_t number = aphi_layout_port_named(layout, port->name);
     if (number == SIZE_MAX)
-        return aphi_fail(error, size, "the model has a port %s, the program has none of that name", port->name);
+        return aphi_fail(error, size, "the model has a port %s, but the program has none of that name", port->name);
     const aphi_alts_port *other = &layout->ports[number];
     if (other->owner != c->threads[port->owner])
-        return aphi_fail(error, size, "port %s belongs to %s in the model, to %s in the program", port->name,
+        return aphi_fail(error, size, "port %s belongs to %s in the model, but to %s in the program", port->name,
                          c->model->alts->components[port->owner].name, layout->threads[other->owner]);
     if (same && (other->medium != port->medium || other->capacity != port->capacity))
         return aphi_fail(error, size,
@@ -76,7 +76,7 @@ static bool map_ports(aphi_conformance *c, bool same, char *error, size_t size)
             return false;
     for (size_t i = 0; i < layout->port_count; i++)
         if (aphi_alts_port_named(a, layout->ports[i].name) == SIZE_MAX)
-            return aphi_fail(error, size, "the program has a port %s, the model has none of that name",
+            return aphi_fail(error, size, "the program has a port %s, but the model has none of that name",
                              layout->ports[i].name);
     return true;
 }

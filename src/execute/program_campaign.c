@@ -152,7 +152,7 @@ static bool replay_run(campaign *x, const aphi_recording *r)
     if (is_sequence(&x->again)) {
         snprintf(x->again.detail, sizeof x->again.detail, "%s",
                  x->again.end == r->end                  ? "the replay has different events"
-                 : x->again.end == APHI_RECORDING_ENDED ? "the sequence ends with a deadlock, the program does not"
+                 : x->again.end == APHI_RECORDING_ENDED ? "the sequence ends with a deadlock, but the program does not"
                                                         : "missing termination: the program deadlocks where "
                                                           "the sequence ends");
         x->again.end = APHI_RECORDING_DIVERGED;

@@ -144,7 +144,7 @@ static bool read_weight(reading *r, aph_value *v, aphi_weighted *option)
         return true;
     if (!aph_has(*v, aph_str("of")) || aph_count(*v) != 2 || !aph_is_int(weight) || aph_int_of(weight) < 1 ||
         aph_int_of(weight) > WEIGHT_MAX)
-        return fail_shape(r, "a weighted alternative is {\"weight\": N, \"of\": SHAPE}, N from 1 to %d", WEIGHT_MAX);
+        return fail_shape(r, "expected {\"weight\": N, \"of\": SHAPE} with N from 1 to %d", WEIGHT_MAX);
     option->weight = (uint32_t)aph_int_of(weight);
     *v = aph_field(*v, "of");
     return true;
@@ -245,11 +245,11 @@ static node *read_fresh(reading *r, aph_value form, bool may_be_absent)
     bool integer = aph_str_is(what, "int");
     (void)may_be_absent;
     if (!(integer && aph_count(form) == 1) && !aph_str_is(what, "string"))
-        return fail_shape(r, "fresh values are {\"fresh\": \"int\"}, {\"fresh\": \"string\"} or "
+        return fail_shape(r, "fresh values must be {\"fresh\": \"int\"}, {\"fresh\": \"string\"} or "
                              "{\"fresh\": \"string\", \"length\": N}");
     if (aph_has(form, aph_str("length")) &&
         (!aph_is_int(length) || aph_int_of(length) < 1 || aph_int_of(length) > FRESH_MAX))
-        return fail_shape(r, "the length of a fresh string is from 1 to %d", FRESH_MAX);
+        return fail_shape(r, "the length of a fresh string must be from 1 to %d", FRESH_MAX);
     node *n = make_node(r, integer ? FRESH_INT : FRESH_STRING, 0);
     n->low = n->high = length ? aph_int_of(length) : FRESH_LENGTH;
     n->fresh = &r->shape->fresh[integer ? 0 : n->low];

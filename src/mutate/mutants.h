@@ -13,7 +13,7 @@
 
 #define APHI_OPERATORS(X) \
     X(RELATIONAL, "relational", "< <= > >= == != exchanged") \
-    X(ARITHMETIC, "arithmetic", "+ - * / %, & | ^, << >>, ++ --, and the assignments with them") \
+    X(ARITHMETIC, "arithmetic", "+ - * / %, & | ^, << >>, ++ --, and the corresponding assignments") \
     X(LOGICAL, "logical", "&& and || exchanged, conditions negated, ! removed") \
     X(CONSTANT, "constant", "integers to 0, 1, -1, n + 1 and n - 1; true and false exchanged") \
     X(VARIABLE, "variable", "a variable replaced by another of the same scope and type") \

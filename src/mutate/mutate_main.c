@@ -108,10 +108,10 @@ static const aphi_option options[] = {
               "build a mutant with sh: {source} is its file, {program} the program to build, {folder} a folder of "
               "its own; headers beside SOURCE.c are found"),
     APHI_TEXT(mutation, test, "test", "COMMAND",
-              "test {program} with sh: with exit code 0 the mutant survives; otherwise, or at the time limit, it is "
-              "killed"),
+              "test {program} with sh: the mutant survives if the exit code is 0; otherwise, or at the time limit, "
+              "it is killed"),
     APHI_DURATION(mutation, time_ns, "time", "DURATION", APHI_SECOND_NS, 1, 1000000 * (uint64_t)APHI_SECOND_NS,
-                  "time limit of a test (default: 10s)"),
+                  "time limit for a test (default: 10s)"),
     APHI_JOBS(mutation, jobs, 0, "build and test N mutants in parallel (default: 1; 0: one per processor)"),
     APHI_TEXT(mutation, equivalent, "equivalent", "FILE",
               "a list of equivalent mutants with reasons: they may survive"),

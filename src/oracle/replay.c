@@ -194,7 +194,7 @@ static bool check_send(replay *r, const aph_event *event)
     if (event->value != r->history->events[i].message)
         return fail(r, "the response of the model differs from the observed one", number);
     if (r->now > i)
-        return fail(r, "a response was observed before its request can have been taken", number);
+        return fail(r, "a response was observed before its request could have been taken", number);
     if (r->done[i])
         return fail(r, "a response is sent twice", number);
     r->done[i] = 1;
@@ -244,7 +244,7 @@ static void run_order(replay *r, const aph_model *model, aph_value state)
     if (ending != APHI_ENDED && ending != APHI_LEFT)
         fail(r, "the model stops", r->order_at);
     if (r->order_at < aph_count(r->order))
-        fail(r, "the model does not take all requests of the order", r->order_at);
+        fail(r, "the model does not take all requests in the order", r->order_at);
     if (r->choice_at < aph_count(r->choices))
         fail(r, "the explanation has more choices than the model makes", r->choice_at);
     for (size_t i = 0; i < r->history->count; i++) {
@@ -313,7 +313,7 @@ bool aphi_replay(const aph_model *model, const aphi_history *history, aph_value 
     if (aph_is_symbolic(explanation))
         fail(&r, "the explanation contains symbols", 0);
     else if (!is_initial(model, aph_field(explanation, "initial")))
-        fail(&r, "the initial state is not one of the model", 0);
+        fail(&r, "the initial state is not an initial state of the model", 0);
     else if (map_connections(&r, model, aph_field(explanation, "opened")))
         run_order(&r, model, aph_field(explanation, "initial"));
     free(r.done);

@@ -198,7 +198,7 @@ static void end_response(state_fields *s, size_t client, aph_value message)
                 aph_replace(trace, i, make_entry(APHI_REFINE_RECEIVED, client, message));
             return;
         }
-    assert(!"a response ends that has not begun");
+    assert(!"a response ends before it has begun");
 }
 
 /* Decodes bytes that reach the client, with the codec of the specification. */
@@ -222,7 +222,7 @@ static void deliver_bytes(aphi_refine_space *g, state_fields *s, size_t client, 
         if (decoded == APH_MALFORMED) {
             end_response(s, client, waiting);
             report_flaw(g, APHI_REFINE_FLAW_MALFORMED, APH_FAULT_NONE, s->field[APHI_REFINE_TRACE],
-                        "connection %zu: not a message of %s: byte %zu: %s", client + 1, g->options->spec->name,
+                        "connection %zu: not a valid message of %s: byte %zu: %s", client + 1, g->options->spec->name,
                         wire.at + 1, wire.why);
             return;
         }

@@ -346,7 +346,7 @@ static void add_shrinking(aphi_buffer *out, const report *t)
     aphi_buffer_format(out, "); reproduced in %u of %u runs; %s\n", c->reproduced, c->confirmed,
                        c->minimal ? "locally minimal" : "no time to make it minimal");
     if (!strcmp(t->options->command, "--target"))
-        aphi_buffer_str(out, "the target was not reset between runs; the script may depend on state that they left\n");
+        aphi_buffer_str(out, "the target was not reset between runs; the script may depend on state they left\n");
 }
 
 /* Compares the run of a replayed script with the recorded one. */

@@ -119,7 +119,7 @@ static void receive_too_long(aphi_run_state *r, const aphi_arrival *a)
 static void end_unable(aphi_run_state *r, const aphi_arrival *a)
 {
     if (a->connection >= APH_ACCEPTED)
-        aphi_run_end(r, APHI_RUN_TROUBLE, "cannot accept a connection of the subject: %s; "
+        aphi_run_end(r, APHI_RUN_TROUBLE, "cannot accept a connection from the subject: %s; "
                      "allow more open files (ulimit -n)", a->why);
     else
         aphi_run_end(r, APHI_RUN_TROUBLE, "connection %lld: cannot be opened: %s; use fewer "

@@ -276,7 +276,7 @@ void aphi_runner_serve(aph_threads *g)
     int in, out;
     if (sscanf(getenv(VARIABLE), "%d,%d", &in, &out) != 2 || fcntl(in, F_SETFD, FD_CLOEXEC) < 0
         || fcntl(out, F_SETFD, FD_CLOEXEC) < 0)
-        aphi_threads_abort(VARIABLE "=%s is not two open files; only antiphon may set this variable",
+        aphi_threads_abort(VARIABLE "=%s does not name two open files; only antiphon may set this variable",
                            getenv(VARIABLE));
     unsetenv(VARIABLE);
     signal(SIGPIPE, SIG_DFL);

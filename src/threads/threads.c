@@ -60,7 +60,7 @@ aph_threads *aph_threads_open(void)
 aph_thread *aph_threads_add(aph_threads *g, const char *name, aph_body *body, void *argument)
 {
     if (g->thread_count == APH_THREADS_MAX)
-        aphi_threads_abort("thread %s: a group has at most %d threads", name, APH_THREADS_MAX);
+        aphi_threads_abort("thread %s: a group can have at most %d threads", name, APH_THREADS_MAX);
     for (unsigned i = 0; i < g->thread_count; i++)
         if (!strcmp(g->threads[i]->name, name))
             aphi_threads_abort("duplicate thread name %s", name);
@@ -80,7 +80,7 @@ aph_thread_port *aph_threads_port(aph_threads *g, const char *name, aph_thread *
                                   unsigned capacity)
 {
     if (g->port_count == APH_PORTS_MAX)
-        aphi_threads_abort("port %s: a group has at most %d ports", name, APH_PORTS_MAX);
+        aphi_threads_abort("port %s: a group can have at most %d ports", name, APH_PORTS_MAX);
     for (unsigned i = 0; i < g->port_count; i++)
         if (!strcmp(g->ports[i]->name, name))
             aphi_threads_abort("duplicate port name %s", name);
@@ -141,7 +141,7 @@ static void run_threads(aph_threads *g)
 void aph_threads_run(aph_threads *g)
 {
     if (g->ran)
-        aphi_threads_abort("a group runs only once");
+        aphi_threads_abort("a group can run only once");
     g->ran = true;
     if (aphi_runner_wanted())
         aphi_runner_serve(g); /* returns only in the forked process of a controlled run */

@@ -77,7 +77,7 @@ static int build_value(aphi_trace *t, const operation *op, aph_value *value, aph
     if (op->json || s.n <= sizeof tuple || memcmp(s.at, tuple, sizeof tuple - 1) != 0)
         return 1;
     if (aph_kind_of(*value) != APH_ARRAY || aph_count(*value) != 2)
-        return aphi_trace_fail(t, APHI_TRACE_MALFORMED, s.at, "an independent tuple has two items: [key value]");
+        return aphi_trace_fail(t, APHI_TRACE_MALFORMED, s.at, "an independent tuple must have two items: [key value]");
     *keyed = true;
     *key = aph_at(*value, 0);
     *value = aph_at(*value, 1);
@@ -216,7 +216,7 @@ static int get_process(aphi_trace *t, const operation *op, int64_t *process, boo
     }
     if (!aph_is_int(v) || aph_int_of(v) < 0)
         return aphi_trace_fail(t, APHI_TRACE_MALFORMED, s.at,
-                               "a :process is an integer from 0, without quotes, or a name such as :nemesis");
+                               "a :process must be an integer from 0, without quotes, or a name such as :nemesis");
     *process = aph_int_of(v);
     return 1;
 }
@@ -231,8 +231,8 @@ static int get_type(aphi_trace *t, const operation *op, int *type)
     if (*type < TYPES)
         return 1;
     return aphi_trace_fail(t, APHI_TRACE_TYPE, op->member[TYPE].at,
-                           "the :type of an operation is :invoke, :ok, :fail or :info, not %.*s", shown_length(name),
-                           name.at);
+                           "the :type of an operation must be :invoke, :ok, :fail or :info, not %.*s",
+                           shown_length(name), name.at);
 }
 
 static int read_operation(aphi_trace *t, const operation *op, aphi_observation *o)

@@ -89,7 +89,7 @@ static int check_header(aphi_trace *t, aphi_slice version)
                                "the header {\"antiphon\":1} must be the first line; split joined traces");
     if (!aphi_slice_is(version, "1"))
         return aphi_trace_fail(t, APHI_TRACE_FORMAT, version.at,
-                               "trace of version %.*s, but only version 1 is supported; use a newer antiphon",
+                               "the trace has version %.*s, but only version 1 is supported; use a newer antiphon",
                                version.n < 20 ? (int)version.n : 20, version.at);
     return 1;
 }
@@ -101,7 +101,7 @@ static int read_observation(aphi_trace *t, aphi_cursor *c, const aphi_slice *fou
         count += found[i].at != NULL;
     if (count != 1)
         return aphi_trace_fail(t, APHI_TRACE_MALFORMED, t->source.at,
-                               "a line has one of \"send\", \"recv\", \"lost\" and \"note\"; this one has %s",
+                               "a line must have one of \"send\", \"recv\", \"lost\" and \"note\"; this one has %s",
                                count ? "more than one" : "none");
     if (found[TIME].at && aphi_slice_int(found[TIME], &o->time) != APHI_TRACE_NONE)
         o->time = APHI_NO_TIME;

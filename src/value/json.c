@@ -244,7 +244,7 @@ static bool read_value(reader *r, aph_value *v)
     if (r->at >= r->n)
         return fail(r, "");
     if (r->depth == DEPTH_MAX)
-        return fail(r, "nested more than 256 deep");
+        return fail(r, "nested more than 256 levels deep");
     r->depth++;
     bool ok;
     switch (r->text[r->at]) {

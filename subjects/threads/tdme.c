@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tdme.c - mutual exclusion of three users with a token; all messages are asynchronous.
+ * tdme.c - mutual exclusion for three users with a token; all messages are asynchronous.
  *
  * A user requests the token, receives it, enters and leaves its critical section, and releases the token. The
  * controller grants a free token to the user that has waited longest. */

@@ -57,14 +57,14 @@ against() {
 
 # ---- lengths ---------------------------------------------------------------------------------------------------------
 
-against 50 negative-length 'RFC 9110 8.6: a Content-Length has digits only'
-against 50 signed-length 'RFC 9110 8.6: a Content-Length has digits only'
+against 50 negative-length 'RFC 9110 8.6: a Content-Length must have only digits'
+against 50 signed-length 'RFC 9110 8.6: a Content-Length must have only digits'
 # Messages beyond our limits are not violations.
-against 3 overflowing-length 'by its Content-Length, a message of more than 16777216 bytes'
-against 3 long-length 'by its Content-Length, a message of more than 16777216 bytes'
-against 3 gigabyte-length 'by its Content-Length, a message of more than 16777216 bytes'
-against 3 chunk-overflow 'by the size of a chunk, a message of more than 16777216 bytes'
-against 3 chunk-gigabyte 'by the size of a chunk, a message of more than 16777216 bytes'
+against 3 overflowing-length 'the Content-Length announces a message of more than 16777216 bytes'
+against 3 long-length 'the Content-Length announces a message of more than 16777216 bytes'
+against 3 gigabyte-length 'the Content-Length announces a message of more than 16777216 bytes'
+against 3 chunk-overflow 'a chunk size announces a message of more than 16777216 bytes'
+against 3 chunk-gigabyte 'a chunk size announces a message of more than 16777216 bytes'
 against 50 chunk-negative 'RFC 9112 7.1'
 against 50 chunk-prefix 'RFC 9112 7.1'
 against 50 chunk-bare-lf 'RFC 9112 7.1'
@@ -73,19 +73,19 @@ against 50 cut-body 'RFC 9112 8: the connection ends in the middle'
 
 # ---- ambiguous framing -----------------------------------------------------------------------------------------------
 
-against 50 two-lengths 'RFC 9112 6.3: two different values of Content-Length'
-against 50 listed-lengths 'RFC 9112 6.3: two different values of Content-Length'
+against 50 two-lengths 'RFC 9112 6.3: two different Content-Length values'
+against 50 listed-lengths 'RFC 9112 6.3: two different Content-Length values'
 against 50 length-and-coding 'RFC 9112 6.3: Transfer-Encoding and Content-Length together'
 against 50 coding-and-length 'RFC 9112 6.3: Transfer-Encoding and Content-Length together'
 against 50 coding-unknown 'RFC 9112 6.1'
 against 50 coding-twice 'RFC 9112 6.1: chunked more than once'
-against 50 coding-1.0 'RFC 9112 6.1: Transfer-Encoding in a message of HTTP/1.0'
-against 50 coding-204 'RFC 9112 6.1: Transfer-Encoding in a response 204'
+against 50 coding-1.0 'RFC 9112 6.1: Transfer-Encoding in an HTTP/1.0 message'
+against 50 coding-204 'RFC 9112 6.1: Transfer-Encoding in a 204 response'
 against 50 space-before-colon 'RFC 9112 5.1: blank between a field name and the colon'
 against 50 fold-first 'RFC 9112 2.2: a blank before the first field'
-against 50 folded-length 'RFC 9110 8.6: a Content-Length has digits only'
+against 50 folded-length 'RFC 9110 8.6: a Content-Length must have only digits'
 against 50 bare-cr 'RFC 9112 2.2: a CR without LF'
-against 50 nul 'RFC 9110 5.5: the byte 0'
+against 50 nul 'RFC 9110 5.5: invalid byte 0'
 against 50 no-name 'RFC 9112 5'
 
 # ---- bytes that are not HTTP/1.1----------------------------------------------------------------------------------------
@@ -126,6 +126,6 @@ if [ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -gt 4400 ]; then
     against 3 many-calls 'the subject opened too many connections to the tester: 4096 at once' --listen 0 --patience 20
 fi
 ulimit -n 200
-against 4 many-calls 'cannot accept a connection of the subject: Too many open files' --listen 0 --patience 20
+against 4 many-calls 'cannot accept a connection from the subject: Too many open files' --listen 0 --patience 20
 
 finish

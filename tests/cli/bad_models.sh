@@ -43,8 +43,8 @@ run 31 check "$dir/missing.prog" "$dir/trace"
 run 0 models
 out register
 out etag-kv
-out 'dme-N       distributed mutual exclusion of N processes (Ricart and Agrawala); N from 2 to 6'
-out 'tdme        mutual exclusion of three users with a token'
+out 'dme-N       distributed mutual exclusion for N processes (Ricart and Agrawala); N from 2 to 6'
+out 'tdme        mutual exclusion for three users with a token'
 
 # Prog.
 printf 'if !1 <= 0\nthen return\nelse !1 ::= 2; return\n' >"$dir/wrong.prog"

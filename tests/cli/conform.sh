@@ -233,7 +233,7 @@ run 76 conform dp-2 ./dp 3
 err 'the program has a thread P2, the model has no component of that name'
 sed 's/to_a of A/to_a of B/' "$dir/talk.alts" >"$dir/owner.alts"
 run 76 conform "$dir/owner.alts" ./wrong
-err 'port to_a belongs to B in the model, to A in the program'
+err 'port to_a belongs to B in the model, but to A in the program'
 sed '/to_a/d' "$dir/talk.alts" >"$dir/port.alts"
 run 76 conform "$dir/port.alts" ./wrong
 err 'the program has a port to_a, the model has none of that name'

@@ -129,7 +129,7 @@ timeout $hang_s mpirun -n 1 -wdir "$dir/here" "$ANTIPHON" reach m.alts : -n 1 -w
     >"$dir/out" 2>"$dir/err" </dev/null
 code=$?
 check 'the other model is accepted' test $code -eq 67
-err 'rank 1 has another model'
+err 'rank 1 has a different model'
 
 # The MPI library is missing.
 mkdir "$dir/alone"

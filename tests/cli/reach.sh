@@ -269,7 +269,7 @@ run 0 reach --json "$dir/split.alts"
 out '"po":30,'
 sed -i 's/?request/?!request/' "$dir/c.aut"
 run 60 reach "$dir/split.alts"
-err 'c.aut:2: a label is PORT!MESSAGE'
+err 'c.aut:2: a label must be PORT!MESSAGE'
 rm "$dir/c.aut"
 run 31 reach "$dir/split.alts"
 err 'split.alts:'
@@ -394,7 +394,7 @@ behaviour C states 2 initial 0
 END
 run 0 reach --unroll 2 --list "$dir/met.alts"
 check 'a round is not completed' test "$(grep -o '"label":"met"' "$dir/out" | wc -l)" -eq 4
-wrong 60 'm.alts:7: a move is' '0 1 post q x\n'
+wrong 60 'm.alts:7: a move must be' '0 1 post q x\n'
 run 30 reach nothing
 err 'nothing: no such program'
 run 30 reach dp-1

@@ -88,19 +88,19 @@ static void malformed_alts(void **state)
         {"alts m\ncomponent A\ncomponent A\n", "m:3: duplicate component A"},
         {HEAD "port p of A\n", "m:5: duplicate port p"},
         {HEAD "port q of C\n", "m:5: unknown component C"},
-        {HEAD "port q of A magic\n", "m:5: a medium is"},
+        {HEAD "port q of A magic\n", "m:5: a medium must be"},
         {HEAD "port q of A capacity 0\n", "m:5: unexpected word after the medium"},
         {HEAD "0 -> 1 post p x\n", "m:5: a move outside a behaviour"},
-        {HEAD "behaviour A states 0 initial 0\n", "m:5: N is 1 to"},
-        {HEAD "behaviour A states 2 initial 2\n", "m:5: N is 1 to"},
+        {HEAD "behaviour A states 0 initial 0\n", "m:5: N must be from 1 to"},
+        {HEAD "behaviour A states 2 initial 2\n", "m:5: N must be from 1 to"},
         {HEAD "behaviour A states 2 initial 0\n0 -> 2 post p x\n", "m:6: a state of this behaviour"},
         {HEAD "behaviour A states 2 initial 0\n0 -> 1 post q x\n", "m:6: unknown port q"},
         {HEAD "behaviour A states 2 initial 0\n0 -> 1 post p\n", "m:6: after the states"},
         {HEAD "behaviour A states 2 initial 0\n0 -> 1 shout p x\n", "m:6: after the states"},
-        {HEAD "behaviour A states 2 initial 0\n0 -> 1 note a!b\n", "m:6: a name has a forbidden character"},
+        {HEAD "behaviour A states 2 initial 0\n0 -> 1 note a!b\n", "m:6: a name contains a forbidden character"},
         {HEAD "behaviour A states 2 initial 0\nbehaviour A states 2 initial 0\n", "m:6: duplicate behaviour of A"},
         {HEAD "behaviour A from a.aut\n", "m:5: a behaviour file cannot be named here"},
-        {"alts m\r\n", "m:1: a name has a forbidden character"},
+        {"alts m\r\n", "m:1: a name contains a forbidden character"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -115,15 +115,15 @@ static void malformed_alts(void **state)
 static void malformed_aldebaran(void **state)
 {
     static const char *const cases[][2] = {
-        {"", "m:1: the first line is des"},
+        {"", "m:1: the first line must be: des"},
         {"des (0, 1, 0)\n", "m:1: the initial state"},
         {"des (0, 1, 2)\n(0, \"p!x\", 1)\n(0, \"p!x\", 1)\n", "2 transitions, but the first line declares 1"},
         {"des (0, 1, 2)\n(0, \"p!x\", 2)\n", "m:2: missing number from 0 to 1"},
         {"des (0, 1, 2)\n(0, \"q!x\", 1)\n", "m:2: unknown port q"},
         {"des (0, 1, 2)\n(0, \"p!x, 1)\n", "m:2: missing '\"'"},
-        {"des (0, 1, 2)\n(0, \"p!\", 1)\n", "m:2: a label is"},
-        {"des (0, 1, 2)\n(0, \"p!x?y\", 1)\n", "m:2: a label is"},
-        {"des (0, 1, 2)\n(0, \"p !x\", 1)\n", "m:2: a label is"},
+        {"des (0, 1, 2)\n(0, \"p!\", 1)\n", "m:2: a label must be"},
+        {"des (0, 1, 2)\n(0, \"p!x?y\", 1)\n", "m:2: a label must be"},
+        {"des (0, 1, 2)\n(0, \"p !x\", 1)\n", "m:2: a label must be"},
         {"des (0, 1, 2) x\n", "m:1: unexpected text"},
     };
     static const char head[] = HEAD "behaviour A states 1 initial 0\nbehaviour B states 1 initial 0\n";

@@ -182,9 +182,9 @@ static void test_prefixed(void **unused)
     expect_bytes(&prefixed4, "\0\0\0\2a", 5, true,
                  "[\"!5 the input ends in the middle of a message, after 5 bytes\"]");
     expect_bytes(&prefixed4, "\1\0\0\0", 4, false,
-                 "[\"!0 a length of 16777216, but a message has at most 16777216 bytes\"]");
+                 "[\"!0 a length of 16777216, but a message is limited to 16777216 bytes\"]");
     expect_bytes(&prefixed8, "\xff\xff\xff\xff\xff\xff\xff\xff", 8, false,
-                 "[\"!0 a length of 18446744073709551615, but a message has at most 16777216 bytes\"]");
+                 "[\"!0 a length of 18446744073709551615, but a message is limited to 16777216 bytes\"]");
     expect_encoded(&prefixed4, aph_str("hello"), "\0\0\0\5hello", 9);
     expect_encoded(&prefixed8, aph_str(""), "\0\0\0\0\0\0\0\0", 8);
     char long_one[256] = {0};
@@ -204,7 +204,7 @@ static void test_limit(void **unused)
     expect(&lines, "abc\nabc\n", "[\"abc\",\"abc\"]");
     expect(&lines, "abcd\nabc\n", "[\"!4 a message of more than 4 bytes\"]");
     expect(&lines, "abcd", "[\"!4 a message of more than 4 bytes\"]");
-    expect_bytes(&prefixed, "\3abc\4", 5, false, "[\"abc\",\"!4 a length of 4, but a message has at most 4 bytes\"]");
+    expect_bytes(&prefixed, "\3abc\4", 5, false, "[\"abc\",\"!4 a length of 4, but a message is limited to 4 bytes\"]");
     expect_refused(&lines, aph_str("abcd"));
     expect_encoded(&lines, aph_str("abc"), "abc\n", 4);
     /* A message without an end is rejected at the tester's limit of 16 MB. */

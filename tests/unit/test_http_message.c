@@ -144,7 +144,8 @@ static void folded_lines_of_responses_are_one(void **unused)
     expect_response(OK "Via: 1.1 a, \r\n \t 1.0 b\r\n\t\r\n c\nX:\r\n y\r\nContent-Length:\r\n 1\r\n\r\nz",
                     "[{\"body\":\"z\",\"date\":-1,\"fields\":{\"via\":\"1.1 a, 1.0 b c\"},\"more\":\"x: y\\n\","
                     "\"status\":200}]");
-    expect_response(OK "Content-Length: 1\r\n 2\r\n\r\n", "[\"!33 RFC 9110 8.6: a Content-Length has digits only\"]");
+    expect_response(OK "Content-Length: 1\r\n 2\r\n\r\n",
+                    "[\"!33 RFC 9110 8.6: a Content-Length must have only digits\"]");
     expect_response(OK " X: y\r\n\r\n", "[\"!17 RFC 9112 2.2: a blank before the first field\"]");
     expect_request("GET / HTTP/1.1\r\nHost: h\r\n x\r\n\r\n", "[\"!25 RFC 9112 5.2: a folded line in a request\"]");
     expect_request("GET / HTTP/1.1\r\n Host: h\r\n\r\n", "[\"!16 RFC 9112 2.2: a blank before the first field\"]");
@@ -164,14 +165,14 @@ static void status_lines_are_strict(void **unused)
         {"HTTP/1.", "!7 RFC 9112 2.3: expected HTTP/1.1"},
         {"HTTP/1.1", "!8 RFC 9112 4: expected a space after the version"},
         {"HTTP/1.10 200 OK", "!8 RFC 9112 4: expected a space after the version"},
-        {"HTTP/1.1  200 OK", "!9 RFC 9112 4: a status has three digits"},
-        {"HTTP/1.1 20", "!11 RFC 9112 4: a status has three digits"},
-        {"HTTP/1.1 099 OK", "!9 RFC 9110 15: a status is a number from 100 to 599"},
-        {"HTTP/1.1 600 OK", "!9 RFC 9110 15: a status is a number from 100 to 599"},
+        {"HTTP/1.1  200 OK", "!9 RFC 9112 4: a status must have three digits"},
+        {"HTTP/1.1 20", "!11 RFC 9112 4: a status must have three digits"},
+        {"HTTP/1.1 099 OK", "!9 RFC 9110 15: a status must be a number from 100 to 599"},
+        {"HTTP/1.1 600 OK", "!9 RFC 9110 15: a status must be a number from 100 to 599"},
         {"HTTP/1.1 200", "!12 RFC 9112 4: expected a space after the status, even without a reason"},
         {"HTTP/1.1 2000 OK", "!12 RFC 9112 4: expected a space after the status, even without a reason"},
-        {"HTTP/1.1 200 O\x01K", "!14 RFC 9112 4: the byte 1 in a reason phrase"},
-        {"HTTP/1.1 200 O\rK", "!14 RFC 9112 4: the byte 13 in a reason phrase"},
+        {"HTTP/1.1 200 O\x01K", "!14 RFC 9112 4: invalid byte 1 in a reason phrase"},
+        {"HTTP/1.1 200 O\rK", "!14 RFC 9112 4: invalid byte 13 in a reason phrase"},
         {"", "!0 RFC 9112 4: empty line instead of a status line"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -190,16 +191,16 @@ static void fields_are_strict(void **unused)
     (void)unused;
     expect_response(OK "A : b\r\n\r\n", "[\"!18 RFC 9112 5.1: blank between a field name and the colon\"]");
     expect_response(OK "A b\r\n\r\n", "[\"!18 RFC 9112 5.1: blank between a field name and the colon\"]");
-    expect_response(OK "A\r\n\r\n", "[\"!18 RFC 9112 5: expected a field name, a token, and a colon\"]");
-    expect_response(OK ": b\r\n\r\n", "[\"!17 RFC 9112 5: expected a field name, a token, and a colon\"]");
-    expect_response(OK "A(: b\r\n\r\n", "[\"!18 RFC 9112 5: expected a field name, a token, and a colon\"]");
+    expect_response(OK "A\r\n\r\n", "[\"!18 RFC 9112 5: expected a field name (a token) and a colon\"]");
+    expect_response(OK ": b\r\n\r\n", "[\"!17 RFC 9112 5: expected a field name (a token) and a colon\"]");
+    expect_response(OK "A(: b\r\n\r\n", "[\"!18 RFC 9112 5: expected a field name (a token) and a colon\"]");
     expect_response(OK "\xc3\xa9: b\r\n\r\n",
-                    "[\"!17 RFC 9112 5: expected a field name, a token, and a colon\"]");
+                    "[\"!17 RFC 9112 5: expected a field name (a token) and a colon\"]");
     expect_response(OK "A: b\rc\r\n\r\n", "[\"!21 RFC 9112 2.2: a CR without LF in a field's value\"]");
     expect_response(OK "A: b\r\r\n\r\n", "[\"!21 RFC 9112 2.2: a CR without LF in a field's value\"]");
-    expect_response(OK "A: \x7f\r\n\r\n", "[\"!20 RFC 9110 5.5: the byte 127 in a field's value\"]");
+    expect_response(OK "A: \x7f\r\n\r\n", "[\"!20 RFC 9110 5.5: invalid byte 127 in a field's value\"]");
     expect_input(&(input){APH_FROM_SERVER, OK "A: b\0c\r\n\r\n", 17 + 10, false, NULL},
-                 "[\"!21 RFC 9110 5.5: the byte 0 in a field's value\"]");
+                 "[\"!21 RFC 9110 5.5: invalid byte 0 in a field's value\"]");
     expect_response(EMPTY "Date: yesterday\r\n\r\n",
                     "[\"!42 RFC 9110 5.6.7: the value of date is not an HTTP date\"]");
     expect_response(EMPTY "Last-Modified:\r\n\r\n",
@@ -235,9 +236,9 @@ static void some_responses_have_no_body(void **unused)
     expect_response("HTTP/1.1 204 \r\n\r\nHTTP/1.1 304 \r\nContent-Length: 7\r\n\r\n" EMPTY "\r\n",
                     "[" OTHER("204") "," OTHER("304") "," PLAIN "]");
     expect_response("HTTP/1.1 204 \r\nContent-Length: 0\r\n\r\n",
-                    "[\"!31 RFC 9110 8.6: Content-Length in a response 204\"]");
+                    "[\"!31 RFC 9110 8.6: Content-Length in a 204 response\"]");
     expect_response("HTTP/1.1 204 \r\nTransfer-Encoding: chunked\r\n\r\n",
-                    "[\"!34 RFC 9112 6.1: Transfer-Encoding in a response 204\"]");
+                    "[\"!34 RFC 9112 6.1: Transfer-Encoding in a 204 response\"]");
 }
 
 static void a_length_is_strict(void **unused)
@@ -246,17 +247,17 @@ static void a_length_is_strict(void **unused)
     static const struct {
         const char *value, *said;
     } wrong[] = {
-        {"-1", "!33 RFC 9110 8.6: a Content-Length has digits only"},
-        {"+1", "!33 RFC 9110 8.6: a Content-Length has digits only"},
-        {"0x1", "!33 RFC 9110 8.6: a Content-Length has digits only"},
-        {"1 1", "!33 RFC 9110 8.6: a Content-Length has digits only"},
-        {"1.", "!33 RFC 9110 8.6: a Content-Length has digits only"},
-        {"1,", "!33 RFC 9110 8.6: a Content-Length has at least one digit"},
-        {"1, 2", "!33 RFC 9112 6.3: two different values of Content-Length"},
-        {"1\r\nContent-Length: 11", "!52 RFC 9112 6.3: two different values of Content-Length"},
-        {"18446744073709551617, 1", "!33 RFC 9112 6.3: two different values of Content-Length"},
-        {"18446744073709551617", "?33 by its Content-Length, a message of more than 16777216 bytes"},
-        {"16777216", "?33 by its Content-Length, a message of more than 16777216 bytes"},
+        {"-1", "!33 RFC 9110 8.6: a Content-Length must have only digits"},
+        {"+1", "!33 RFC 9110 8.6: a Content-Length must have only digits"},
+        {"0x1", "!33 RFC 9110 8.6: a Content-Length must have only digits"},
+        {"1 1", "!33 RFC 9110 8.6: a Content-Length must have only digits"},
+        {"1.", "!33 RFC 9110 8.6: a Content-Length must have only digits"},
+        {"1,", "!33 RFC 9110 8.6: a Content-Length must have at least one digit"},
+        {"1, 2", "!33 RFC 9112 6.3: two different Content-Length values"},
+        {"1\r\nContent-Length: 11", "!52 RFC 9112 6.3: two different Content-Length values"},
+        {"18446744073709551617, 1", "!33 RFC 9112 6.3: two different Content-Length values"},
+        {"18446744073709551617", "?33 the Content-Length announces a message of more than 16777216 bytes"},
+        {"16777216", "?33 the Content-Length announces a message of more than 16777216 bytes"},
         {"1\r\nTransfer-Encoding: chunked", "!33 RFC 9112 6.3: Transfer-Encoding and Content-Length together"},
         {"1\r\nTransfer-Encoding: identity",
          "!55 RFC 9112 6.1: a transfer coding other than chunked, which was not requested"},
@@ -267,9 +268,11 @@ static void a_length_is_strict(void **unused)
         snprintf(expected, sizeof expected, "[\"%s\"]", wrong[i].said);
         expect_response(bytes, expected);
     }
-    expect_response(OK "Content-Length:\r\n\r\n", "[\"!32 RFC 9110 8.6: a Content-Length has at least one digit\"]");
+    expect_response(OK "Content-Length:\r\n\r\n",
+                    "[\"!32 RFC 9110 8.6: a Content-Length must have at least one digit\"]");
     expect_answer("GET", OK "Content-Length: 3\r\n\r\nab", true,
-                  "[\"!40 RFC 9112 8: the connection ends in the middle of a body, before its Content-Length\"]");
+                  "[\"!40 RFC 9112 8: the connection ends in the middle of a body, before the end given by its "
+                  "Content-Length\"]");
 }
 
 /* ---- chunks ------------------------------------------------------------------------------------------------------ */
@@ -310,10 +313,10 @@ static void chunks_are_strict(void **unused)
         {"1\r\nxy", "!51 RFC 9112 7.1: expected CRLF after a chunk"},
         {"1\r\nx\n", "!51 RFC 9112 7.1: expected CRLF after a chunk"},
         {"1\r\nx\r\n\r\n", "!53 RFC 9112 7.1: expected a chunk size in hexadecimal digits"},
-        {"fffffffffffffffff\r\n", "?47 by the size of a chunk, a message of more than 16777216 bytes"},
-        {"10000000000000001\r\nx", "?47 by the size of a chunk, a message of more than 16777216 bytes"},
-        {"1\r\nx\r\n1000000\r\n", "?53 by the size of a chunk, a message of more than 16777216 bytes"},
-        {"0\r\nA\r\n\r\n", "!51 RFC 9112 5: expected a field name, a token, and a colon"},
+        {"fffffffffffffffff\r\n", "?47 a chunk size announces a message of more than 16777216 bytes"},
+        {"10000000000000001\r\nx", "?47 a chunk size announces a message of more than 16777216 bytes"},
+        {"1\r\nx\r\n1000000\r\n", "?53 a chunk size announces a message of more than 16777216 bytes"},
+        {"0\r\nA\r\n\r\n", "!51 RFC 9112 5: expected a field name (a token) and a colon"},
         {"0\r\n a: b\r\n\r\n", "!50 RFC 9112 2.2: a blank before the first field"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -347,7 +350,7 @@ static void other_codings_are_wrong(void **unused)
     expect_response(CHUNKED, "[]");
     expect_response(OK "Transfer-Encoding: ,\r\n\r\n", "[\"!36 RFC 9112 6.1: empty Transfer-Encoding\"]");
     expect_response("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
-                    "[\"!36 RFC 9112 6.1: Transfer-Encoding in a message of HTTP/1.0\"]");
+                    "[\"!36 RFC 9112 6.1: Transfer-Encoding in an HTTP/1.0 message\"]");
 }
 
 /* ---- the end of the connection ----------------------------------------------------------------------------------- */
@@ -454,7 +457,7 @@ static void request_lines_are_strict(void **unused)
 static void a_request_has_one_host(void **unused)
 {
     (void)unused;
-    expect_request("GET / HTTP/1.1\r\n\r\n", "[\"!17 RFC 9112 3.2: a request of HTTP/1.1 without Host\"]");
+    expect_request("GET / HTTP/1.1\r\n\r\n", "[\"!17 RFC 9112 3.2: an HTTP/1.1 request without Host\"]");
     expect_request("GET / HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n", "[\"!31 RFC 9112 3.2: more than one Host\"]");
     expect_request("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", "[\"!23 RFC 9112 3.2: Host is not a host and port\"]");
     expect_request("GET / HTTP/1.1\r\nHost: a:8x\r\n\r\n", "[\"!25 RFC 9112 3.2: Host is not a host and port\"]");
@@ -554,13 +557,13 @@ static void bodies_have_a_limit(void **unused)
     assert_int_equal(aph_count(aph_field(most, "body")), LIMIT - 45);
     snprintf(head, sizeof head, OK "Content-Length: %d\r\n\r\n", LIMIT - 44);
     assert_true(aph_str_is(decode_long(APH_FROM_SERVER, head, "", 0, "", 7),
-                           "?33 by its Content-Length, a message of more than 16777216 bytes"));
+                           "?33 the Content-Length announces a message of more than 16777216 bytes"));
     assert_true(aph_str_is(decode_long(APH_FROM_SERVER, OK "\r\n", "0123456789abcdef", LIMIT / 16, "", 1 << 16),
                            beyond));
     assert_true(aph_str_is(decode_long(APH_FROM_SERVER, CHUNKED, "1\r\na\r\n", LIMIT / 6 + 1, "", 1 << 16), beyond));
     snprintf(size, sizeof size, CHUNKED "%x\r\n", LIMIT - 47 - 8 + 1);
     assert_true(aph_str_is(decode_long(APH_FROM_SERVER, size, "", 0, "", 1),
-                           "?47 by the size of a chunk, a message of more than 16777216 bytes"));
+                           "?47 a chunk size announces a message of more than 16777216 bytes"));
     expect_long(CHUNKED "1;", "a", 1 << 20, "",
                 "?4143 a line with a chunk size of more than 4096 bytes");
     expect_long(CHUNKED, "0", 1 << 20, "", "?4143 a line with a chunk size of more than 4096 bytes");

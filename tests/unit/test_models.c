@@ -278,8 +278,8 @@ static void test_etag_refuses(void **unused)
     rejects(m, "{\"f\":\"head\",\"key\":\"k\"}", "\"get\" or \"put\"");
     rejects(m, "{\"f\":\"get\"}", "\"key\"");
     rejects(m, "{\"f\":\"put\",\"key\":\"k\"}", "\"value\"");
-    rejects(m, GET_IF("\"a\""), "a tag is");
-    rejects(m, PUT_IF("1", "{\"opaque\":\"a\"}"), "a tag is");
+    rejects(m, GET_IF("\"a\""), "a tag must be");
+    rejects(m, PUT_IF("1", "{\"opaque\":\"a\"}"), "a tag must be");
 }
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */

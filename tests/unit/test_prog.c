@@ -237,10 +237,10 @@ static void test_errors(void **unused)
     error_at("if !1 <= 2\n  return", 2, 3, "expected 'then' or an operator, found 'return'");
     error_at("if !1 <= 2 then return", 1, 23, "expected 'else', found the end of the program");
     error_at("return return", 1, 8,
-             "expected the end of the program (nothing follows a return but the else of an if), found 'return'");
-    error_at("!1 := 9223372036854775808; return", 1, 7, "this integer does not fit 64 bits");
-    error_at("!1 := 99999999999999999999; return", 1, 7, "this integer does not fit 64 bits");
-    error_at("!9223372036854775808 := 1; return", 1, 2, "this integer does not fit 64 bits");
+             "expected the end of the program (only the else of an if may follow a return), found 'return'");
+    error_at("!1 := 9223372036854775808; return", 1, 7, "this integer does not fit in 64 bits");
+    error_at("!1 := 99999999999999999999; return", 1, 7, "this integer does not fit in 64 bits");
+    error_at("!9223372036854775808 := 1; return", 1, 2, "this integer does not fit in 64 bits");
     error_at("choices 5..4 return", 1, 14, "empty range of choices: the lower bound is above the upper one");
     error_at("choices 5 return", 1, 11, "expected '..', found 'return'");
     error_at("!1 := \x01; return", 1, 7, "expected an integer, an address such as !1, or '(', found the byte 0x01");
