@@ -195,7 +195,7 @@ static bool read_number(reader *t, uint32_t max, uint32_t *number)
     while (t->at < t->end && *t->at >= '0' && *t->at <= '9' && n < sizeof digits - 1)
         digits[n++] = *t->at++;
     digits[n] = '\0';
-    return is_number(digits, max, number) || fail(t, "missing number from 0 to %" PRIu32, max);
+    return is_number(digits, max, number) || fail(t, "expected a number from 0 to %" PRIu32, max);
 }
 
 static bool end_line(reader *t)

@@ -204,9 +204,9 @@ const aphi_command aphi_command_check = {
     .operands = "SPEC TRACE...",
     .description = "Decide for each trace whether the model SPEC explains it. SPEC is a built-in model (see antiphon "
                    "models), ./mine.c, ./mine.so or ./mine.prog. TRACE is a file, or - for standard input.\n"
-                   "Prints a verdict for each trace. For a failure: the response that the model does not allow, a "
+                   "Print a verdict for each trace and, for a failure, the response that the model does not allow, a "
                    "diagram of the observations around it, and the responses that are allowed instead.",
     .exit_codes = "0 pass, 1 fail, 2 usage, 3 unknown, 4 not written, 5 stopped; 10 to 22 an error in a trace; "
                   "30 to 44 an error in a model. "
-                  "With several traces, fail wins, then errors, then unknown.",
+                  "With several traces, fail takes precedence, then errors, then unknown.",
     .options = options, .operands_min = 2, .operands_max = -1, .run = check_command};

@@ -55,7 +55,7 @@ static int check_options(proxying *p)
     if (p->target.target && p->target.run)
         return aphi_usage("--target, --run: give only one of them");
     if (!p->target.target && !p->target.run)
-        return aphi_usage("no server; give one of --target HOST:PORT and --run COMMAND");
+        return aphi_usage("no server; give --target HOST:PORT or --run COMMAND");
     if (p->target.output && !p->target.run)
         return aphi_usage("--output: only with --run");
     if (!p->kind)

@@ -293,8 +293,8 @@ const aphi_command aphi_command_survey = {
     .operands = "SPEC --subject NAME | --run COMMAND",
     .description = "Test each server repeatedly against the model SPEC. A violation is shrunk and, if a waiver of "
                    "the model explains it, waived in the next tests, until a test passes or no waiver explains a "
-                   "violation. Writes a page for each server, with its choices where it has several, the "
-                   "violated clauses and the branches not reached; and an index of all servers, including earlier "
+                   "violation. Write a page for each server, with the choices that it made, the "
+                   "violated clauses and the branches not reached, and an index of all servers, including earlier "
                    "surveys.",
     .exit_codes = "0 the pages were written, 2 usage, 4 not written, 5 interrupted, 51 no subject.",
     .options = options, .operands_min = 1, .operands_max = 1, .run = survey_command};

@@ -81,7 +81,7 @@ static int check_options(const test *t)
     if (subjects > 1)
         return aphi_usage("--target, --run, --subject: give only one of them");
     if (subjects == 0)
-        return aphi_usage("no subject; give one of --target HOST:PORT, --run COMMAND and --subject NAME");
+        return aphi_usage("no subject; give --target HOST:PORT, --run COMMAND or --subject NAME");
     if (t->waived.known && !s->preset)
         return aphi_usage("--waive known: only with --subject; name the waivers, which antiphon models lists");
     if (s->fault && s->subject.target)

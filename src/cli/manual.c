@@ -34,7 +34,7 @@ static const entry variables[] = {
                          "/usr/sbin and /usr/local/sbin)."},
     {"ANTIPHON_SUBJECTS", "The folder with Antiphon's own servers (default: subjects, beside the program)."},
     {"TMPDIR", "The folder for temporary files (default: /tmp)."},
-    {"XDG_CACHE_HOME", "Compiled models are kept in antiphon below this folder (default: ~/.cache)."},
+    {"XDG_CACHE_HOME", "Compiled models are kept in the subfolder antiphon of this folder (default: ~/.cache)."},
     {NULL, NULL}};
 
 static const entry files[] = {

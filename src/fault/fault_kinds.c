@@ -66,7 +66,7 @@ static const struct named {
      .kind = APHI_FAULT_STALE_TAG},
     {"delay", "delay:MS: delay responses by MS milliseconds; or delay:2s", .kind = APHI_FAULT_DELAY, .takes = DURATION},
     {"reset", "reset the connection when the target sends bytes", .kind = APHI_FAULT_RESET},
-    {"half-close", "half-close the connection to the client when the target sends bytes; still forward its requests",
+    {"half-close", "half-close the connection to the client when the target sends bytes; keep forwarding requests",
      .kind = APHI_FAULT_HALF_CLOSE},
     {"one-byte", "forward responses one byte at a time", .kind = APHI_FAULT_ONE_BYTE},
     {"garbage", "replace responses with random bytes of the same length", .kind = APHI_FAULT_GARBAGE},

@@ -258,7 +258,7 @@ static void add_choices(aphi_buffer *out, aph_value server)
         return;
     }
     aphi_buffer_str(out, "<p class=\"faint\">Behaviour that the specification leaves to the server, counted in the "
-                         "first explanation found of a run of ");
+                         "first explanation found for a run of ");
     add_counted(out, server, "observations", "message");
     aphi_buffer_str(out, ".</p>\n"
                          "<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">choice</th>"

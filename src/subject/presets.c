@@ -193,7 +193,7 @@ static const preset presets[] = {
      .files = {{.name = "www"}, {.name = "nginx.conf", .text = nginx_conf}, OLD_DOCUMENTS}, .file_count = 4},
     {.name = "lighttpd", .what = "lighttpd with WebDAV", LIGHTTPD,
      .files = {{.name = "www"}, {.name = "lighttpd.conf", .text = lighttpd_conf}, OLD_DOCUMENTS}, .file_count = 4},
-    {.name = "lighttpd-uncached", .what = "the same without its cache of file attributes", LIGHTTPD,
+    {.name = "lighttpd-uncached", .what = "lighttpd without its cache of file attributes", LIGHTTPD,
      .files = {{.name = "www"}, {.name = "lighttpd.conf", .text = lighttpd_uncached_conf}, OLD_DOCUMENTS},
      .file_count = 4},
     {.name = "web", .what = "Antiphon's own web server", .program = "web", .arguments = " {port}"},

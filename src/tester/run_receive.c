@@ -111,8 +111,8 @@ static void receive_too_long(aphi_run_state *r, const aphi_arrival *a)
 {
     aphi_run_begin_call(r);
     aphi_run_note(r, APHI_RUN_EVENT_DROPPED, a->connection, 0, aph_str("too long"), UINT64_MAX);
-    APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "connection %lld: %s, the limit of the tester; a limit of the "
-                       "protocol belongs in the codec (.limit), and makes the message malformed",
+    APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "connection %lld: %s, the limit of the tester; if the protocol "
+                       "has a limit, set .limit in the codec; a longer message is then malformed",
                        (long long)a->connection, a->why);
 }
 

@@ -115,7 +115,7 @@ static int read_invoke(aphi_trace *t, const operation *op, aphi_open_queue *queu
     if (queue->count > 0)
         return aphi_trace_fail(t, APHI_TRACE_OVERLAP, op->all.at,
                                "process %lld invokes again while its operation of line %llu is open; "
-                               "give operations that overlap different processes",
+                               "use different processes for overlapping operations",
                                (long long)queue->process, (unsigned long long)queue->line);
     if (!op->member[F].at)
         return aphi_trace_fail(t, APHI_TRACE_MALFORMED, op->all.at, "the operation has no :f; add one");

@@ -118,7 +118,7 @@ static void malformed_aldebaran(void **state)
         {"", "m:1: the first line must be: des"},
         {"des (0, 1, 0)\n", "m:1: the initial state"},
         {"des (0, 1, 2)\n(0, \"p!x\", 1)\n(0, \"p!x\", 1)\n", "2 transitions, but the first line declares 1"},
-        {"des (0, 1, 2)\n(0, \"p!x\", 2)\n", "m:2: missing number from 0 to 1"},
+        {"des (0, 1, 2)\n(0, \"p!x\", 2)\n", "m:2: expected a number from 0 to 1"},
         {"des (0, 1, 2)\n(0, \"q!x\", 1)\n", "m:2: unknown port q"},
         {"des (0, 1, 2)\n(0, \"p!x, 1)\n", "m:2: missing '\"'"},
         {"des (0, 1, 2)\n(0, \"p!\", 1)\n", "m:2: a label must be"},

@@ -384,7 +384,7 @@ static void messages_have_a_remedy(void **state)
     (void)state;
     char *message = message_of("3 :invoke :read nil\n3 :invoke :read nil\n");
     assert_string_equal(message, "process 3 invokes again while its operation of line 1 is open; "
-                                 "give operations that overlap different processes");
+                                 "use different processes for overlapping operations");
     free(message);
     message = message_of("nonsense\n");
     assert_string_equal(message, "format not recognized; name it: jsonl, jepsen-log, edn or json");
