@@ -228,7 +228,7 @@ out '1 not tested to the end: no message to_b z was seen'
 # ---- mismatches and errors -----------------------------------------------------------------------------------------
 
 run 76 conform tdme ./dp
-err 'the model has a component U0, the program has no thread of that name'
+err 'the model has a component U0, but the program has no thread of that name'
 run 76 conform dp-2 ./dp 3
 err 'the program has a thread P2, the model has no component of that name'
 sed 's/to_a of A/to_a of B/' "$dir/talk.alts" >"$dir/owner.alts"
