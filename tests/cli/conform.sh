@@ -230,13 +230,13 @@ out '1 not tested to the end: no message to_b z was seen'
 run 76 conform tdme ./dp
 err 'the model has a component U0, but the program has no thread of that name'
 run 76 conform dp-2 ./dp 3
-err 'the program has a thread P2, the model has no component of that name'
+err 'the program has a thread P2, but the model has no component of that name'
 sed 's/to_a of A/to_a of B/' "$dir/talk.alts" >"$dir/owner.alts"
 run 76 conform "$dir/owner.alts" ./wrong
 err 'port to_a belongs to B in the model, but to A in the program'
 sed '/to_a/d' "$dir/talk.alts" >"$dir/port.alts"
 run 76 conform "$dir/port.alts" ./wrong
-err 'the program has a port to_a, the model has none of that name'
+err 'the program has a port to_a, but the model has none of that name'
 sed 's/to_a of A/& unordered/' "$dir/talk.alts" >"$dir/medium.alts"
 run 0 conform "$dir/medium.alts" ./wrong
 run 76 conform --local "$dir/medium.alts" ./wrong
