@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 antiphon=${ANTIPHON:-build/antiphon}
 subjects=${ANTIPHON_SUBJECTS:-build/subjects}
 report=${REPORT:-build/demo-report.html}
-scratch=${FOLDER:-build/demo} # the failing script stays there, for the command that reproduces it
+scratch=${FOLDER:-build/demo-run} # the failing script stays there, for the command that reproduces it
 rm -rf "$scratch"
 mkdir -p "$scratch"
 
