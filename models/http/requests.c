@@ -236,8 +236,8 @@ static aph_value gen_condition_of(aph_gen *g, int64_t label, char letter)
     return tag ? APH_ARRAY_OF(hole) : hole;
 }
 
-/* Several conditions made of one response: If-(m)atch, If-(n)one-match, If-(u)nmodified-since, If-modified-(s)ince; and
- *                                          a (r)ange. */
+/* Several conditions built from one response: If-(m)atch, If-(n)one-match, If-(u)nmodified-since,
+ * If-modified-(s)ince, and a (r)ange. */
 static aph_value with_several(aph_gen *g, aph_value request, bool reads, aph_value *target)
 {
     static const char *const together[] = {"mu", "mn", "un", "ns", "mnus", "ms", "us", "nr", "mr", "nur"};

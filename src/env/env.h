@@ -22,7 +22,7 @@ typedef struct aphi_env {
 
 #define APHI_ENV_NAMES "tcp, tcp:N (buffers of N messages in each direction of a connection), sync or udp"
 
-/* Returns false if there is no environment of that name. NULL is tcp. */
+/* Returns false if the name is unknown. NULL means tcp. */
 bool aphi_env_named(const char *name, aphi_env *env);
 
 #endif
