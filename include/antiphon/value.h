@@ -176,9 +176,10 @@ typedef struct aph_json_error {
     char message[120];
 } aph_json_error;
 
-/* Reads one JSON text. Returns false and sets *error if it is invalid. Numbers must be 64-bit integers. String bytes
- * that are not valid UTF-8 are kept, and written as \udcXX, which reads back as the byte XX. Symbols are written as
- * {"?": number, "sort": "int"} and terms as {"op": [operands]}; these are read back as plain objects. */
+/* Reads one JSON text. Returns false and sets *error if it is invalid. Numbers must be 64-bit integers, also if written
+ * as 1.0 or 1e3. String bytes that are not valid UTF-8 are kept, and written as \udcXX, which reads back as the byte
+ * XX. Symbols are written as {"?": number, "sort": "int"} and terms as {"op": [operands]}; these are read back as plain
+ * objects. */
 bool aph_json_read(const char *text, size_t n, aph_value *v, aph_json_error *error);
 void aph_json_write(FILE *out, aph_value v);
 /* Returns the text, NUL-terminated; the caller frees it. Sets *n to its length if n is not NULL. */
@@ -195,6 +196,8 @@ void aph_collect(void);
 /* Return the size of all nodes in bytes, now and just after the last collection. */
 size_t aph_heap_bytes(void);
 size_t aph_heap_bytes_kept(void);
+/* Returns cleared memory for free(). If memory is exhausted, it ends the process, as the creation of a value does. */
+void *aph_allocate(size_t bytes);
 /* Frees the calling thread's heap with all of its values. */
 void aph_heap_close(void);
 

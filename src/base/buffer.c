@@ -3,6 +3,7 @@
  * buffer.c - a growing array of bytes. */
 #include "base/buffer.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -143,6 +144,15 @@ void aphi_buffer_json_text(aphi_buffer *b, const char *text)
     aphi_buffer_json_string(b, text, strlen(text));
 }
 
+ssize_t aphi_read_line(char **line, size_t *capacity, FILE *in)
+{
+    errno = 0;
+    ssize_t n = getline(line, capacity, in);
+    if (n < 0 && errno == ENOMEM)
+        aphi_memory_exhausted("a line of a file");
+    return n;
+}
+
 char *aphi_buffer_text(aphi_buffer *b)
 {
     APHI_RESERVE(b->data, b->capacity, b->n + 1);
@@ -207,9 +217,11 @@ size_t aphi_write_all(int fd, const void *bytes, size_t n)
 
 bool aphi_buffer_save(const aphi_buffer *b, const char *path)
 {
-    FILE *file = fopen(path, "we");
-    bool written = file && fwrite(b->data, 1, b->n, file) == b->n;
-    return file && !fclose(file) && written;
+    aphi_file file;
+    if (!aphi_file_create(&file, path))
+        return false;
+    fwrite(b->data, 1, b->n, file.stream); /* a failure is observed by commit */
+    return aphi_file_commit(&file);
 }
 
 void aphi_buffer_free(aphi_buffer *b)

@@ -32,9 +32,11 @@ bool aphi_buffer_read_fd(aphi_buffer *b, int fd, size_t most);
 /* Writes n bytes, and continues after interruptions. Returns the number of bytes written; if fewer than n, errno is
  * set. */
 size_t aphi_write_all(int fd, const void *bytes, size_t n);
-/* Writes a file. Returns false with errno if it fails. */
+/* Writes a file as a whole, as aphi_file does. Returns false with errno if it fails. */
 bool aphi_buffer_save(const aphi_buffer *b, const char *path);
 char *aphi_buffer_text(aphi_buffer *b);
+/* Like getline, for a line of any length that fits in memory. */
+ssize_t aphi_read_line(char **line, size_t *capacity, FILE *in);
 void aphi_buffer_free(aphi_buffer *b);
 
 #define APHI_UTF8_INVALID UINT32_MAX

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * clock.c - the monotonic clock, idle time, and pauses. */
+ * clock.c - the monotonic clock, CPU time, idle time, and pauses. */
 #include "base/clock.h"
 
 #include <fcntl.h>
@@ -12,6 +12,13 @@ int64_t aphi_clock_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int64_t aphi_clock_cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 

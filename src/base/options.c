@@ -3,7 +3,7 @@
  * options.c - the parser of command lines, and the help texts generated from the same tables. */
 #include "base/options.h"
 
-#include "base/buffer.h"
+#include "base/plain_text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@ static const aphi_option help_option = {.name = "help", .letter = 'h', .help = "
 static void print_message(const char *format, va_list args)
 {
     fputs("antiphon: ", stderr);
-    vfprintf(stderr, format, args);
+    aphi_print_args(stderr, format, args);
     fputc('\n', stderr);
 }
 

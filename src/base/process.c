@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -140,7 +141,10 @@ char *aphi_process_self(char path[PATH_MAX])
 pid_t aphi_process_fork(void)
 {
     fflush(NULL);
-    return fork();
+    pid_t pid = fork();
+    if (pid == 0)
+        aphi_rescue_remove_all();
+    return pid;
 }
 
 /* ---- watching and ending ----------------------------------------------------------------------------------------- */
@@ -207,6 +211,54 @@ bool aphi_process_stop(aphi_process *p, int64_t grace_ns)
     kill(target, SIGKILL);
     aphi_process_wait(p, INT64_C(10000000000));
     return false;
+}
+
+/* ---- descendants ------------------------------------------------------------------------------------------------- */
+
+pid_t aphi_process_parent(pid_t pid)
+{
+    char path[64];
+    aphi_buffer stat = {0};
+    int parent = -1;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    aphi_buffer_load(&stat, path, SIZE_MAX); /* loads nothing if the process has ended */
+    const char *after = strrchr(aphi_buffer_text(&stat), ')'); /* the name before it may contain any character */
+    if (after && sscanf(after, ") %*c %d", &parent) != 1)
+        parent = -1;
+    aphi_buffer_free(&stat);
+    return parent;
+}
+
+/* Appends the numbers of all processes whose parent we are. */
+static void list_children_slowly(aphi_buffer *list)
+{
+    DIR *all = opendir("/proc");
+    for (struct dirent *entry; all && (entry = readdir(all));)
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && aphi_process_parent(atoi(entry->d_name)) == getpid())
+            aphi_buffer_format(list, "%s ", entry->d_name);
+    if (all)
+        closedir(all);
+}
+
+/* The file of the kernel is read in microseconds, so that a process that forks and ends at once is met alive. It lists
+ * the children of our first thread, which adopts. Some kernels do not have it. */
+pid_t aphi_process_kill_children(bool (*wanted)(pid_t child))
+{
+    aphi_buffer list = {0};
+    char path[64];
+    pid_t killed = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    if (!aphi_buffer_load(&list, path, SIZE_MAX))
+        list_children_slowly(&list);
+    char *at = aphi_buffer_text(&list), *end;
+    for (long pid; (pid = strtol(at, &end, 10)) > 0; at = end) {
+        if (wanted && !wanted((pid_t)pid))
+            continue;
+        kill((pid_t)pid, SIGKILL);
+        killed = (pid_t)pid;
+    }
+    aphi_buffer_free(&list);
+    return killed;
 }
 
 void aphi_process_status_text(int status, char *text, size_t size)

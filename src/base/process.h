@@ -45,6 +45,12 @@ bool aphi_process_stop(aphi_process *p, int64_t grace_ns);
 /* Records the status of a process that was reaped by the caller. */
 void aphi_process_note(aphi_process *p, pid_t pid, int status);
 
+/* Returns the parent of a process; -1 if it is unknown. */
+pid_t aphi_process_parent(pid_t pid);
+/* Kills our children, including adopted ones, for which `wanted` (NULL: all) returns true. Returns one of them, or
+ * 0. */
+pid_t aphi_process_kill_children(bool (*wanted)(pid_t child));
+
 /* "exited with status 3", "was killed by SIGSEGV". */
 void aphi_process_status_text(int status, char *text, size_t size);
 /* Runs a child to its end. Appends its stdout to out, unless out is NULL. Returns its exit status, or -1: with errno if

@@ -67,6 +67,7 @@ typedef struct heap {
 
 static _Thread_local heap the_heap;
 _Thread_local void (*aphi_heap_watch)(void);
+_Thread_local size_t aphi_heap_limit;
 
 static size_t node_bytes(size_t slot_bytes)
 {
@@ -403,9 +404,29 @@ size_t aph_heap_bytes(void)
     return the_heap.bytes;
 }
 
+size_t aphi_heap_size(void)
+{
+    return the_heap.bytes + the_heap.entries * sizeof *the_heap.table;
+}
+
+bool aphi_heap_exceeds_limit(size_t size_before)
+{
+    return aphi_heap_limit && aphi_heap_size() - size_before + the_heap.bytes_kept > aphi_heap_limit;
+}
+
+bool aphi_heap_is_tight(void)
+{
+    return aphi_heap_limit && aphi_heap_size() > aphi_heap_limit / 2;
+}
+
 size_t aph_heap_bytes_kept(void)
 {
     return the_heap.bytes_kept;
+}
+
+void *aph_allocate(size_t bytes)
+{
+    return aphi_alloc_zero(bytes ? bytes : 1);
 }
 
 void aph_heap_close(void)

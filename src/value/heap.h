@@ -79,6 +79,16 @@ static inline size_t aphi_slots_of(aph_value v)
 /* Called occasionally while values are created, at points where the heap is consistent. It may longjmp. */
 extern _Thread_local void (*aphi_heap_watch)(void);
 
+/* The limit of values in bytes, as set by --memory; 0: none. Text is not read into values beyond the limit. */
+extern _Thread_local size_t aphi_heap_limit;
+/* The bytes of values, and of the table of values, which takes 16 to 32 bytes for each. */
+size_t aphi_heap_size(void);
+/* Returns true if the values made since the heap had size_before, together with those kept by the last collection,
+ * exceed the limit. */
+bool aphi_heap_exceeds_limit(size_t size_before);
+/* Returns true if values take more than half of the limit: do not read ahead. */
+bool aphi_heap_is_tight(void);
+
 /* Returns true if a collection is due: when the heap has doubled since the last one, so that the cost is amortized. */
 bool aphi_heap_is_full(void);
 

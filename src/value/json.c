@@ -5,25 +5,30 @@
  * Idea:       strings are bytes. UTF-8 is written unchanged; any other byte XX as the lone surrogate \udcXX, which
  *             cannot occur in UTF-8 text, so reading restores the byte.
  * Invariants: 1. read(write(v)) == v for every concrete v
- *             2. reading recurses up to DEPTH_MAX levels
+ *             2. reading recurses up to depth_max levels
+ *             3. reading a message stops if the values take more memory than aphi_heap_limit
  * Not done:   use of a JSON library: common ones reject lone surrogates or NUL, and build a tree that must be
- *             copied. */
+ *             copied. Fractions: values are compared, ordered and solved exactly.
+ * Read next:  json_syntax.c */
 #include "value/heap.h"
+#include "value/json_syntax.h"
 
 #include "base/buffer.h"
 #include "base/memory.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { DEPTH_MAX = 256 };
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 typedef struct reader {
     const char *text;
     size_t n, at;
-    unsigned depth;
+    unsigned depth, depth_max;
+    bool is_message;
+    size_t size_before;  /* of the heap */
+    bool beyond;         /* failed because of a limit */
     aph_value *stack; /* items of the open arrays and objects */
     size_t stack_count, stack_capacity;
     aphi_buffer unescaped;
@@ -48,6 +53,13 @@ static bool fail(reader *r, const char *message)
     return fail_at(r, r->at, message);
 }
 
+/* Fails although the text may be JSON. */
+static bool fail_beyond(reader *r, size_t offset, const char *message)
+{
+    r->beyond = true;
+    return fail_at(r, offset, message);
+}
+
 static void skip_space(reader *r)
 {
     while (r->at < r->n && strchr(" \t\r\n", r->text[r->at]) && r->text[r->at])
@@ -62,9 +74,16 @@ static bool accept_char(reader *r, char c)
     return true;
 }
 
-static void push_item(reader *r, aph_value v)
+static bool check_memory(reader *r)
+{
+    return !r->is_message || !aphi_heap_exceeds_limit(r->size_before) ||
+           fail_beyond(r, r->at, "a value that needs more memory than --memory allows");
+}
+
+static bool push_item(reader *r, aph_value v)
 {
     APHI_PUSH(r->stack, r->stack_count, r->stack_capacity, v);
+    return check_memory(r);
 }
 
 static bool read_word(reader *r, const char *word, aph_value meaning, aph_value *v)
@@ -76,6 +95,53 @@ static bool read_word(reader *r, const char *word, aph_value meaning, aph_value 
         return fail(r, "expected true, false, null or another value");
     r->at += n;
     *v = meaning;
+    return true;
+}
+
+/* Computes the digits of a number times a power of ten. Returns false if the result is not an integer of 64 bits. */
+static bool scale_digits(const char *digits, size_t n, long power, uint64_t *i)
+{
+    for (; power < 0 && n > 0 && digits[n - 1] == '0'; power++)
+        n--;
+    *i = 0;
+    bool overflow = false;
+    for (size_t k = 0; k < n; k++)
+        overflow |= __builtin_mul_overflow(*i, 10, i) || __builtin_add_overflow(*i, (uint64_t)(digits[k] - '0'), i);
+    if (!overflow && *i == 0)
+        return true;
+    for (; power > 0 && !overflow; power--)
+        overflow = __builtin_mul_overflow(*i, 10, i);
+    return !overflow && power == 0;
+}
+
+/* Reads an exponent in [from, end). A large one is cut to a value that no number of digits outweighs. */
+static long read_exponent(const char *from, const char *end)
+{
+    bool negative = from < end && *from == '-';
+    long exponent = 0;
+    for (from += from < end && (*from == '-' || *from == '+'); from < end; from++)
+        exponent = exponent < LONG_MAX / 20 ? 10 * exponent + (*from - '0') : LONG_MAX / 2;
+    return negative ? -exponent : exponent;
+}
+
+/* Reads a number with a fraction or an exponent, such as 1.0 or 1e3. Its value must be an integer. */
+static bool read_decimal(reader *r, size_t start, size_t digits, uint64_t *i)
+{
+    const char *text = r->text;
+    r->at = start;
+    if (!aphi_json_scan_number(text, r->n, &r->at))
+        return fail(r, "expected a digit");
+    size_t end = digits;
+    while (end < r->at && text[end] != 'e' && text[end] != 'E')
+        end++;
+    const char *point = memchr(text + digits, '.', end - digits);
+    size_t fraction = point ? (size_t)(text + end - point - 1) : 0;
+    long exponent = end < r->at ? read_exponent(text + end + 1, text + r->at) : 0;
+    r->unescaped.n = 0;
+    aphi_buffer_add(&r->unescaped, text + digits, end - digits - fraction - (point != NULL));
+    aphi_buffer_add(&r->unescaped, text + end - fraction, fraction);
+    if (!scale_digits(r->unescaped.data, r->unescaped.n, exponent - (long)fraction, i))
+        return fail_beyond(r, start, "a number that is not an integer of 64 bits");
     return true;
 }
 
@@ -92,10 +158,13 @@ static bool read_int(reader *r, aph_value *v)
         return fail(r, "expected a digit after the minus sign");
     if (r->text[digits] == '0' && r->at > digits + 1)
         return fail_at(r, start, "a number with a leading zero");
-    if (r->at < r->n && strchr(".eE", r->text[r->at]) && r->text[r->at])
-        return fail_at(r, start, "a number that is not an integer");
+    if (r->at < r->n && strchr(".eE", r->text[r->at]) && r->text[r->at]) {
+        if (!read_decimal(r, start, digits, &i))
+            return false;
+        overflow = false;
+    }
     if (overflow || i > (uint64_t)INT64_MAX + negative)
-        return fail_at(r, start, "an integer out of range (64 bits)");
+        return fail_beyond(r, start, "an integer out of range (64 bits)");
     *v = aph_int((int64_t)(negative ? 0 - i : i));
     return true;
 }
@@ -125,10 +194,10 @@ static bool read_unicode(reader *r)
     }
     if (code >= 0xd800 && code <= 0xdbff) {
         if (!accept_char(r, '\\') || !accept_char(r, 'u') || !read_hex4(r, &low) || low < 0xdc00 || low > 0xdfff)
-            return fail_at(r, start, "half of a surrogate pair");
+            return fail_beyond(r, start, "half of a surrogate pair");
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     } else if (code >= 0xdc00 && code <= 0xdfff) {
-        return fail_at(r, start, "half of a surrogate pair");
+        return fail_beyond(r, start, "half of a surrogate pair");
     }
     aphi_utf8_add(&r->unescaped, code);
     return true;
@@ -182,9 +251,8 @@ static bool read_array(reader *r, aph_value *v)
     if (!accept_char(r, ']'))
         for (;;) {
             aph_value item;
-            if (!read_value(r, &item))
+            if (!read_value(r, &item) || !push_item(r, item))
                 return false;
-            push_item(r, item);
             skip_space(r);
             if (accept_char(r, ']'))
                 break;
@@ -209,9 +277,7 @@ static bool read_pair(reader *r)
         return fail(r, "expected a colon after a key");
     if (!read_value(r, &item))
         return false;
-    push_item(r, key);
-    push_item(r, item);
-    return true;
+    return push_item(r, key) && push_item(r, item);
 }
 
 static bool read_object(reader *r, aph_value *v)
@@ -234,8 +300,15 @@ static bool read_object(reader *r, aph_value *v)
     r->stack_count = base;
     if (aph_count(*v) == pairs)
         return true;
-    r->at = begin; /* a duplicate key: JSON readers disagree about which one is used */
-    return fail(r, "a name occurs twice in this object");
+    /* A duplicate key: JSON readers disagree about which one is used. */
+    return fail_beyond(r, begin, "a name occurs twice in this object");
+}
+
+static bool fail_deep(reader *r)
+{
+    char message[64];
+    snprintf(message, sizeof message, "nested more than %u levels deep", r->depth_max);
+    return fail_beyond(r, r->at, message);
 }
 
 static bool read_value(reader *r, aph_value *v)
@@ -243,8 +316,8 @@ static bool read_value(reader *r, aph_value *v)
     skip_space(r);
     if (r->at >= r->n)
         return fail(r, "");
-    if (r->depth == DEPTH_MAX)
-        return fail(r, "nested more than 256 levels deep");
+    if (r->depth == r->depth_max)
+        return fail_deep(r);
     r->depth++;
     bool ok;
     switch (r->text[r->at]) {
@@ -263,11 +336,12 @@ static bool read_value(reader *r, aph_value *v)
     return ok;
 }
 
-bool aph_json_read(const char *text, size_t n, aph_value *v, aph_json_error *error)
+static bool read_text(const char *text, size_t n, bool is_message, aph_value *v, aph_json_error *error, bool *beyond)
 {
-    aph_json_error unused;
-    reader r = {.text = text, .n = n, .error = error ? error : &unused};
-    bool ok = read_value(&r, v);
+    reader r = {.text = text, .n = n, .depth_max = is_message ? APHI_MESSAGE_DEPTH : APHI_JSON_DEPTH,
+                .is_message = is_message, .size_before = aphi_heap_size(), .error = error};
+    size_t at;
+    bool ok = read_value(&r, v) && check_memory(&r);
     if (ok) {
         skip_space(&r);
         if (r.at < n)
@@ -275,7 +349,22 @@ bool aph_json_read(const char *text, size_t n, aph_value *v, aph_json_error *err
     }
     free(r.stack);
     aphi_buffer_free(&r.unescaped);
+    *beyond = r.beyond && aphi_json_is_valid(text, n, &at);
+    if (r.beyond && !*beyond)
+        fail_at(&r, at, at < n ? "unexpected text" : "the text ends in the middle of a value");
     return ok;
+}
+
+bool aph_json_read(const char *text, size_t n, aph_value *v, aph_json_error *error)
+{
+    aph_json_error unused;
+    bool beyond;
+    return read_text(text, n, false, v, error ? error : &unused, &beyond);
+}
+
+bool aphi_json_read_message(const char *text, size_t n, aph_value *v, aph_json_error *error, bool *beyond)
+{
+    return read_text(text, n, true, v, error, beyond);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */

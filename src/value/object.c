@@ -10,15 +10,18 @@
  *                  k2    k9
  * Invariants: 1. a whole treap has more than APHI_PAIRS_MAX keys; its subtrees may have fewer
  *             2. in a subtree, no key's hash is above its parent's (ties broken by the order of keys)
- * Cost:       expected logarithmic; a message, which has few keys, is one node.
+ * Cost:       expected logarithmic; a message, which has few keys, is one node. A large object that is read at once
+ *             takes one node per pair: the pairs are sorted, and the treap is built bottom-up along its right spine.
  * Not done:   hash tries: smaller constants, but no key order for printing and comparing. */
 #include "value/heap.h"
 
 #include "base/buffer.h"
 #include "base/compiler.h"
+#include "base/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { KEY, ITEM, SMALLER, LARGER };
 
@@ -333,17 +336,94 @@ static size_t sort_row(union aphi_slot *pairs, size_t n)
     return kept;
 }
 
+/* ---- large objects ----------------------------------------------------------------------------------------------- */
+
+typedef struct pair {
+    aph_value key, item;
+} pair;
+
+static bool is_ascending(const pair *pairs, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (aph_compare(pairs[i - 1].key, pairs[i].key) >= 0)
+            return false;
+    return true;
+}
+
+/* Merges the sorted halves [0, middle) and [middle, n) of `from`. Of equal keys, those of the first half come first. */
+static void merge_halves(const pair *from, size_t middle, size_t n, pair *to)
+{
+    size_t a = 0, b = middle;
+    for (size_t i = 0; i < n; i++)
+        to[i] = b == n || (a < middle && aph_compare(from[a].key, from[b].key) <= 0) ? from[a++] : from[b++];
+}
+
+/* Sorts by key; equal keys keep their order. `spare` has room for n pairs. */
+static void sort_pairs(pair *pairs, size_t n, pair *spare)
+{
+    if (is_ascending(pairs, n))
+        return;
+    sort_pairs(pairs, n / 2, spare);
+    sort_pairs(pairs + n / 2, n - n / 2, spare);
+    merge_halves(pairs, n / 2, n, spare);
+    memcpy(pairs, spare, n * sizeof *pairs);
+}
+
+/* Keeps the last of equal keys. Returns the number of remaining pairs. */
+static size_t drop_duplicates(pair *pairs, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (kept && pairs[kept - 1].key == pairs[i].key)
+            kept--;
+        pairs[kept++] = pairs[i];
+    }
+    return kept;
+}
+
+/* A branch of the right spine whose larger subtree is not complete. */
+typedef struct spine {
+    pair at;
+    aph_value smaller;
+} spine;
+
+/* Builds the treap of pairs with ascending keys. */
+static aph_value treap_of_pairs(const pair *pairs, size_t n)
+{
+    spine *open = NULL, s;
+    size_t count = 0, capacity = 0;
+    aph_value below = APH_NIL;
+    for (size_t i = 0; i <= n; i++) {
+        for (below = APH_NIL; count && (i == n || outranks(pairs[i].key, open[count - 1].at.key));) {
+            s = open[--count];
+            below = branch(s.at.key, s.at.item, s.smaller, below);
+        }
+        if (i < n) {
+            s = (spine){pairs[i], below};
+            APHI_PUSH(open, count, capacity, s);
+        }
+    }
+    free(open);
+    return below;
+}
+
+static aph_value large_object_of(size_t n, pair *pairs)
+{
+    pair *spare = aphi_alloc(n * sizeof *spare);
+    sort_pairs(pairs, n, spare);
+    free(spare);
+    n = drop_duplicates(pairs, n);
+    return n <= APHI_PAIRS_MAX ? aphi_node_intern(APHI_PAIRS, 0, (uint32_t)n, 2 * n, (union aphi_slot *)(void *)pairs)
+                               : treap_of_pairs(pairs, n);
+}
+
 aph_value aphi_object_of(size_t n, aph_value *pairs)
 {
     union aphi_slot *slot = (union aphi_slot *)(void *)pairs;
-    if (n <= APHI_PAIRS_MAX) {
-        n = sort_row(slot, n);
-        return aphi_node_intern(APHI_PAIRS, 0, (uint32_t)n, 2 * n, slot);
-    }
-    aph_value object = aph_object();
-    for (size_t i = 0; i < n; i++)
-        object = aph_set(object, pairs[2 * i], pairs[2 * i + 1]);
-    return object;
+    if (n > APHI_PAIRS_MAX)
+        return large_object_of(n, (pair *)(void *)pairs);
+    n = sort_row(slot, n);
+    return aphi_node_intern(APHI_PAIRS, 0, (uint32_t)n, 2 * n, slot);
 }
 
 aph_value aph_record_(const void *const *pairs, size_t n)
