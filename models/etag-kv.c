@@ -284,6 +284,7 @@ const aph_model aph_model_etag_kv = {
     .summary = "a key-value server with entity tags and conditional get and put, as in HTTP",
     .step = step,
     .rpc = true,
+    .ignores_connections = true,
     .part = part,
     .reads = reads,
     .generate = generate,

@@ -174,6 +174,7 @@ const aph_model aph_model_kv = {
     .summary = "a key-value server for strings with get, put, append and delete",
     .step = step,
     .rpc = true,
+    .ignores_connections = true,
     .part = part,
     .reads = reads,
     .jepsen = jepsen,

@@ -47,10 +47,7 @@ typedef struct program {
 
 static void *allocate(size_t bytes)
 {
-    void *p = calloc(1, bytes);
-    if (!p)
-        abort();
-    return p;
+    return aph_allocate(bytes);
 }
 
 static node *make(program *p, node_kind kind, int64_t number)
@@ -487,7 +484,7 @@ aph_model *aph_prog_read(const char *text, size_t n, const char *name, aph_prog_
     program *p = allocate(sizeof *p + strlen(name) + 1);
     strcpy(p->name, name);
     p->model = (aph_model){.version = APH_MODEL_VERSION, .name = p->name, .summary = "a server in Prog", .step = step,
-                           .data = p, .rpc = true, .shape = shape};
+                           .data = p, .rpc = true, .shape = shape, .ignores_connections = true};
     if (parse(p, text, n, error))
         return &p->model;
     aph_prog_free(&p->model);

@@ -45,24 +45,20 @@ aph_program *aph_program_named(const char *name)
 
 /* ---- construction ------------------------------------------------------------------------------------------------ */
 
-static void *check_alloc(void *p)
-{
-    if (!p)
-        abort();
-    return p;
-}
-
 __attribute__((format(printf, 1, 0))) static char *format_name(const char *format, va_list args)
 {
-    char *text;
-    if (vasprintf(&text, format, args) < 0)
-        abort();
+    va_list again;
+    va_copy(again, args);
+    size_t size = (size_t)vsnprintf(NULL, 0, format, again) + 1;
+    va_end(again);
+    char *text = aph_allocate(size);
+    vsnprintf(text, size, format, args);
     return text;
 }
 
 aph_program *aph_program_make(const char *summary, int components, int ports, const char *name, ...)
 {
-    aph_program *p = check_alloc(calloc(1, sizeof *p));
+    aph_program *p = aph_allocate(sizeof *p);
     va_list args;
     va_start(args, name);
     p->name = format_name(name, args);
@@ -70,8 +66,8 @@ aph_program *aph_program_make(const char *summary, int components, int ports, co
     p->summary = summary;
     p->component_count = components;
     p->port_count = ports;
-    p->components = check_alloc(calloc((size_t)components, sizeof *p->components));
-    p->ports = check_alloc(calloc((size_t)ports, sizeof *p->ports));
+    p->components = aph_allocate((size_t)components * sizeof *p->components);
+    p->ports = aph_allocate((size_t)ports * sizeof *p->ports);
     return p;
 }
 
@@ -79,7 +75,7 @@ void aph_program_component(aph_program *p, int index, aph_step *step, const void
                            ...)
 {
     aph_component *c = (aph_component *)&p->components[index];
-    void *copy = check_alloc(malloc(size));
+    void *copy = aph_allocate(size);
     va_list args;
     va_start(args, name);
     *c = (aph_component){.name = format_name(name, args), .step = step, .data = memcpy(copy, data, size)};

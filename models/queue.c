@@ -132,6 +132,7 @@ const aph_model aph_model_queue = {
     .step = step,
     .initial = initial,
     .rpc = true,
+    .ignores_connections = true,
     .reads = reads,
     .jepsen = jepsen,
     .generate = generate,

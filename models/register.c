@@ -188,6 +188,7 @@ const aph_model aph_model_register = {
     .summary = "registers with read, write and compare-and-set, by key",
     .step = step,
     .rpc = true,
+    .ignores_connections = true,
     .part = key_of,
     .reads = reads,
     .jepsen = jepsen,

@@ -111,6 +111,7 @@ const aph_model aph_model_swap = {
     .step = step,
     .initial = initial,
     .rpc = true,
+    .ignores_connections = true,
     .shape = shape,
     .codec = &codec,
     .mutants = mutants,

@@ -5,7 +5,8 @@
  * Idea:       each form is a pattern with strptime's letters, interpreted by a small parser. strptime itself is not
  *             used: it depends on the locale, skips spaces and accepts a wrong day of the week.
  * Invariants: 1. a printed date parses as the same second
- *             2. a leap second is the first second of the next minute, as in POSIX
+ *             2. a leap second is the first second of the next minute, as in POSIX, except at the end of the year 9999
+ *             3. a date that was read can be printed
  * Read next:  tests/unit/test_http_dates.c */
 #include "dates.h"
 
@@ -151,7 +152,8 @@ static bool exists(const date *d)
 
 static int64_t seconds_of(const date *d)
 {
-    return day_number(d) * DAY + d->hour * 3600 + d->minute * 60 + d->second;
+    int64_t seconds = day_number(d) * DAY + d->hour * 3600 + d->minute * 60 + d->second, end = days_before(10000) * DAY;
+    return seconds < end ? seconds : end - 1;
 }
 
 /* RFC 9110 5.6.7: a date more than 50 years ahead is in the last century. Compares whole dates, not only years. */

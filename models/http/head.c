@@ -324,12 +324,7 @@ static void read_start(const aph_wire *w, aphi_http_head *h, size_t at, aphi_spa
 
 void *aphi_http_allocate(size_t bytes)
 {
-    void *p = malloc(bytes);
-    if (!p) {
-        fprintf(stderr, "antiphon: out of memory\n");
-        abort();
-    }
-    return p;
+    return aph_allocate(bytes);
 }
 
 /* Allocates room for the lines of a head and for rewritten text, which is never longer than the original. */

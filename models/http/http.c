@@ -676,6 +676,7 @@ const aph_model aph_model_http = {
     .summary = "an HTTP/1.1 server for resources, with conditional requests (RFC 9110)",
     .step = step,
     .rpc = true,
+    .ignores_connections = true,
     .part = part,
     .reads = reads,
     .alone = alone,

@@ -11,48 +11,11 @@
 
 #include "dates.h"
 #include "head.h"
+#include "text.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 enum { CHUNK = 7 }; /* bytes of a short head */
-
-/* ---- the buffer of a head ---------------------------------------------------------------------------------------- */
-
-typedef struct text {
-    char *data;
-    size_t n, capacity;
-    char little[1024];
-} text;
-
-static void add_span(text *t, aphi_span s)
-{
-    if (s.n > t->capacity - t->n) {
-        size_t capacity = 2 * (t->n + s.n);
-        char *data = aphi_http_allocate(capacity);
-        memcpy(data, t->data, t->n);
-        if (t->data != t->little)
-            free(t->data);
-        t->data = data;
-        t->capacity = capacity;
-    }
-    if (s.n)
-        memcpy(t->data + t->n, s.text, s.n);
-    t->n += s.n;
-}
-
-static void add_str(text *t, const char *s)
-{
-    add_span(t, (aphi_span){s, strlen(s)});
-}
-
-static void add_line(text *t, aphi_span name, aphi_span value)
-{
-    add_span(t, name);
-    add_str(t, ": ");
-    add_span(t, value);
-    add_str(t, "\r\n");
-}
 
 /* ---- parts, checked ---------------------------------------------------------------------------------------------- */
 
@@ -81,12 +44,12 @@ static bool is_value(aphi_span s)
     return aphi_trim(s).n == s.n;
 }
 
-static bool add_date(text *t, aphi_span name, aph_value seconds)
+static bool add_date(aphi_http_text *t, aphi_span name, aph_value seconds)
 {
     char date[APHI_HTTP_DATE_SIZE + 1];
     if (!aph_is_int(seconds) || !aphi_http_date_write(aph_int_of(seconds), date))
         return false;
-    add_line(t, name, (aphi_span){date, APHI_HTTP_DATE_SIZE});
+    aphi_http_text_add_line(t, name, (aphi_span){date, APHI_HTTP_DATE_SIZE}, "\r\n");
     return true;
 }
 
@@ -95,7 +58,7 @@ static bool is_date(aphi_span s)
     return aphi_http_date_read(s.text, s.n, (int64_t)time(NULL), &(int64_t){0});
 }
 
-static bool add_field(text *t, aph_side side, aph_value key, aph_value item)
+static bool add_field(aphi_http_text *t, aph_side side, aph_value key, aph_value item)
 {
     aphi_span name, value;
     name.text = aph_bytes_of(&key, &name.n);
@@ -111,11 +74,11 @@ static bool add_field(text *t, aph_side side, aph_value key, aph_value item)
         return false;
     if (side == APH_TO_SERVER && aphi_span_is(name, "host") && aphi_http_host(value) != value.n)
         return false;
-    add_line(t, name, value);
+    aphi_http_text_add_line(t, name, value, "\r\n");
     return true;
 }
 
-static bool add_fields(text *t, aph_side side, aph_value fields)
+static bool add_fields(aphi_http_text *t, aph_side side, aph_value fields)
 {
     aph_value key, item;
     if (fields != APH_NIL && aph_kind_of(fields) != APH_OBJECT)
@@ -127,7 +90,7 @@ static bool add_fields(text *t, aph_side side, aph_value fields)
 }
 
 /* Adds the lines of "more", in the format of read_more in http-message.c. */
-static bool add_more(text *t, aph_value more)
+static bool add_more(aphi_http_text *t, aph_value more)
 {
     aphi_span rest;
     if (!aph_is_str(more))
@@ -141,14 +104,14 @@ static bool add_more(text *t, aph_value more)
         if (!is_name(name) || !is_value(value) || aphi_http_is_framing(APH_FROM_SERVER, name) ||
             aphi_http_is_kept(name) || aphi_span_is(name, "date"))
             return false;
-        add_line(t, name, value);
+        aphi_http_text_add_line(t, name, value, "\r\n");
         rest = (aphi_span){end + 1, rest.n - (size_t)(end + 1 - rest.text)};
     }
     return true;
 }
 
 /* Adds the framing field and the empty line. */
-static bool add_end(text *t, aph_value message, bool length)
+static bool add_end(aphi_http_text *t, aph_value message, bool length)
 {
     char line[64];
     aph_value close = aph_field(message, "close");
@@ -156,11 +119,11 @@ static bool add_end(text *t, aph_value message, bool length)
         return false;
     if (length) {
         snprintf(line, sizeof line, "Content-Length: %zu\r\n", aph_count(aph_field(message, "body")));
-        add_str(t, line);
+        aphi_http_text_add_str(t, line);
     }
     if (close != APH_NIL)
-        add_str(t, "Connection: close\r\n");
-    add_str(t, "\r\n");
+        aphi_http_text_add_str(t, "Connection: close\r\n");
+    aphi_http_text_add_str(t, "\r\n");
     return t->n <= APHI_HTTP_HEAD_MAX;
 }
 
@@ -177,7 +140,7 @@ static bool has_only(aph_value message, const char *const *keys, size_t count)
 #define HAS_ONLY(message, ...) \
     has_only(message, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
-static bool add_request(text *t, aph_value m)
+static bool add_request(aphi_http_text *t, aph_value m)
 {
     if (!HAS_ONLY(m, "method", "target", "fields", "body", "close"))
         return false;
@@ -190,12 +153,12 @@ static bool add_request(text *t, aph_value m)
     where.text = aph_bytes_of(&target, &where.n);
     if (!is_token(verb) || where.n == 0 || aphi_http_target(verb, where) != where.n)
         return false;
-    add_span(t, verb);
-    add_str(t, " ");
-    add_span(t, where);
-    add_str(t, " HTTP/1.1\r\n");
+    aphi_http_text_add(t, verb);
+    aphi_http_text_add_str(t, " ");
+    aphi_http_text_add(t, where);
+    aphi_http_text_add_str(t, " HTTP/1.1\r\n");
     if (!aph_has(fields, aph_str("host")))
-        add_str(t, "Host: antiphon\r\n");
+        aphi_http_text_add_str(t, "Host: antiphon\r\n");
     return add_fields(t, APH_TO_SERVER, fields) && add_end(t, m, body != APH_NIL);
 }
 
@@ -207,7 +170,7 @@ static bool is_status(aph_value status)
     return code == 101 || (code >= 200 && code <= 599);
 }
 
-static bool add_response(text *t, aph_value m)
+static bool add_response(aphi_http_text *t, aph_value m)
 {
     char line[64];
     aph_value status = aph_field(m, "status"), date = aph_field(m, "date"), body = aph_field(m, "body");
@@ -218,7 +181,7 @@ static bool add_response(text *t, aph_value m)
     if ((body != APH_NIL && !aph_is_str(body)) || (empty && aph_count(body)))
         return false;
     snprintf(line, sizeof line, "HTTP/1.1 %d \r\n", code);
-    add_str(t, line);
+    aphi_http_text_add_str(t, line);
     if (date != APH_NIL && date != aph_int(-1) && !add_date(t, (aphi_span){"date", 4}, date))
         return false;
     return add_fields(t, APH_FROM_SERVER, aph_field(m, "fields")) && add_more(t, aph_field(m, "more")) &&
@@ -228,10 +191,8 @@ static bool add_response(text *t, aph_value m)
 bool aphi_http_print(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
 {
     (void)codec;
-    text t;
-    t.data = t.little;
-    t.n = 0;
-    t.capacity = sizeof t.little;
+    aphi_http_text t;
+    aphi_http_text_init(&t);
     bool right = side == APH_TO_SERVER ? add_request(&t, message) : add_response(&t, message);
     if (right) {
         size_t n = 0;
@@ -242,8 +203,7 @@ bool aphi_http_print(const aph_codec *codec, aph_side side, aph_value message, a
             aph_sink_put(out, bytes, n);
         }
     }
-    if (t.data != t.little)
-        free(t.data);
+    aphi_http_text_free(&t);
     return right;
 }
 

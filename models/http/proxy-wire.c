@@ -17,11 +17,13 @@
  * Read next:  proxy.c, http-message.c */
 #include "proxy.h"
 
+#include "dates.h"
 #include "head.h"
 #include "http-message.h"
+#include "text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { NAMES_MAX = 16, FORWARDS_DIGITS_MAX = 9 };
 
@@ -39,13 +41,6 @@ static bool is_one_of(aphi_span name, const char *const *names)
         if (aphi_span_is(name, *names))
             return true;
     return false;
-}
-
-static aphi_span span_of(const aph_value *v)
-{
-    aphi_span s;
-    s.text = aph_bytes_of(v, &s.n);
-    return s;
 }
 
 static aph_value str_of(aphi_span s) { return aph_bytes(s.text, s.n); }
@@ -67,6 +62,17 @@ static size_t member_end(aphi_span s)
     return i;
 }
 
+/* A token, or two with a slash between them. */
+static bool is_protocol(aphi_span s)
+{
+    size_t slashes = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.text[i] == '/' ? slashes++ || i == 0 || i + 1 == s.n : !aphi_is_token((unsigned char)s.text[i]))
+            return false;
+    }
+    return s.n > 0;
+}
+
 /* Parses protocol and name; a comment belongs to the name. "HTTP/" is optional. */
 static bool read_member(aphi_span s, aph_value *member)
 {
@@ -74,43 +80,57 @@ static bool read_member(aphi_span s, aph_value *member)
     while (n < s.n && !aphi_is_blank((unsigned char)s.text[n]))
         n++;
     aphi_span protocol = {s.text, n}, by = aphi_trim((aphi_span){s.text + n, s.n - n});
+    if (!is_protocol(protocol))
+        return false;
     if (protocol.n > 5 && !memcmp(protocol.text, "HTTP/", 5))
         protocol = (aphi_span){protocol.text + 5, protocol.n - 5};
     *member = aph_record("protocol", str_of(protocol), "by", str_of(by));
-    return protocol.n && by.n;
+    return by.n > 0;
 }
 
-static bool read_via(aph_value text, aph_value *via)
+static bool read_members(aphi_span s, aph_value *members, size_t *count)
 {
-    *via = aph_array(0, NULL);
-    if (text == APH_NIL)
-        return true;
-    for (aphi_span s = span_of(&text); s.n;) {
+    while (s.n) {
         size_t n = member_end(s);
         aphi_span one = aphi_trim((aphi_span){s.text, n});
-        aph_value member;
-        if (one.n && !read_member(one, &member))
+        if (one.n && !read_member(one, &members[(*count)++]))
             return false;
-        if (one.n)
-            *via = aph_push(*via, member);
         n += n < s.n;
         s = (aphi_span){s.text + n, s.n - n};
     }
     return true;
 }
 
-/* Returns APH_NIL if the value is not a Via. */
+/* Members are separated by commas. */
+static bool read_via(aph_value text, aph_value *via)
+{
+    aphi_span s = text ? aphi_span_of(&text) : (aphi_span){"", 0};
+    aph_value *members = aphi_http_allocate((s.n / 2 + 1) * sizeof *members);
+    size_t count = 0;
+    bool right = read_members(s, members, &count);
+    *via = aph_array(count, members);
+    free(members);
+    return right;
+}
+
+/* Returns APH_NIL if the value is not a Via, which reads back the same. */
 static aph_value via_text(aph_value via)
 {
-    aph_value all = aph_str("");
-    for (size_t i = 0; i < aph_count(via); i++) {
+    aphi_http_text all;
+    aphi_http_text_init(&all);
+    bool right = true;
+    for (size_t i = 0; right && i < aph_count(via); i++) {
         aph_value protocol = aph_field(aph_at(via, i), "protocol"), by = aph_field(aph_at(via, i), "by");
-        if (!aph_is_str(protocol) || !aph_is_str(by))
-            return APH_NIL;
-        aph_value one = aph_concat(protocol, aph_concat(aph_str(" "), by));
-        all = i ? aph_concat(all, aph_concat(aph_str(", "), one)) : one;
+        right = aph_is_str(protocol) && aph_is_str(by);
+        if (!right)
+            break;
+        aphi_http_text_add_str(&all, i ? ", " : "");
+        aphi_http_text_add(&all, aphi_span_of(&protocol));
+        aphi_http_text_add_str(&all, " ");
+        aphi_http_text_add(&all, aphi_span_of(&by));
     }
-    return all;
+    aph_value text = aphi_http_text_take(&all), again;
+    return right && read_via(text, &again) && again == via ? text : APH_NIL;
 }
 
 /* ---- hosts ------------------------------------------------------------------------------------------------------- */
@@ -167,43 +187,60 @@ static bool is_dropped(aph_side side, const hops *h, aphi_span name)
     return false;
 }
 
-static aph_value with_line(aph_value more, aphi_span name, aphi_span value)
+/* A date is an integer in a request, and a text in a line. */
+static void add_value(aphi_http_text *more, aphi_span name, aph_value value)
 {
-    return aph_concat(more, aph_strf("%.*s: %.*s\n", (int)name.n, name.text, (int)value.n, value.text));
+    char date[APHI_HTTP_DATE_SIZE + 1] = "";
+    if (aph_is_int(value))
+        aphi_http_date_write(aph_int_of(value), date);
+    aphi_span text = aph_is_str(value) ? aphi_span_of(&value) : (aphi_span){date, strlen(date)};
+    aphi_http_text_add_line(more, name, text, "\n");
 }
 
 /* Splits the fields of a request into the names that the tester sends and the others. */
-static void split_request(const aph_wire *w, const hops *h, aph_value *fields, aph_value *more)
+static void split_request(const aph_wire *w, const hops *h, aph_value *fields, aphi_http_text *more)
 {
     aph_value read = aph_field(w->message, "fields"), key, value;
     for (size_t i = 0; aph_pair_at(read, i, &key, &value); i++) {
-        aphi_span name = span_of(&key);
+        aphi_span name = aphi_span_of(&key);
         if (is_dropped(APH_TO_SERVER, h, name))
             continue;
         if (is_one_of(name, known_in_requests))
             *fields = aph_set(*fields, key, value);
         else
-            *more = with_line(*more, name, span_of(&value));
+            add_value(more, name, value);
     }
+}
+
+/* Joins the values of the field from line i on. */
+static aph_value join_lines(const aphi_http_head *head, size_t i)
+{
+    aphi_http_text all;
+    aphi_span name = head->lines[i].name;
+    aphi_http_text_init(&all);
+    aphi_http_text_add(&all, head->lines[i].value);
+    while (++i < head->count)
+        if (head->lines[i].name.n == name.n && !memcmp(head->lines[i].name.text, name.text, name.n)) {
+            aphi_http_text_add_str(&all, ", ");
+            aphi_http_text_add(&all, head->lines[i].value);
+        }
+    return aphi_http_text_take(&all);
 }
 
 /* Does the same for a response, whose other fields keep their order. */
 static void split_response(const aph_wire *w, const hops *h, const aphi_http_head *head, bool own, aph_value *fields,
-                        aph_value *more)
+                           aphi_http_text *more)
 {
     aph_value read = aph_field(w->message, "fields");
     for (size_t i = 0; i < head->count; i++) {
-        aphi_span name = head->lines[i].name, value = head->lines[i].value;
+        aphi_span name = head->lines[i].name;
         if (is_dropped(APH_FROM_SERVER, h, name))
             continue;
-        aph_value key = str_of(name), before = aph_get(*fields, key), kept = aph_get(read, key);
+        aph_value key = str_of(name), kept = aph_get(read, key);
         if (own || !is_one_of(name, known_in_responses))
-            *more = with_line(*more, name, value);
-        else if (kept)
-            *fields = aph_set(*fields, key, kept);
-        else
-            *fields = aph_set(*fields, key, before ? aph_concat(before, aph_concat(aph_str(", "), str_of(value)))
-                                                   : str_of(value));
+            aphi_http_text_add_line(more, name, head->lines[i].value, "\n");
+        else if (!aph_has(*fields, key))
+            *fields = aph_set(*fields, key, kept ? kept : join_lines(head, i));
     }
 }
 
@@ -211,16 +248,18 @@ static void split_fields(const aph_wire *w, bool own, aph_value *fields, aph_val
 {
     hops h = {.count = 0};
     aphi_http_head head;
+    aphi_http_text lines;
     aphi_http_head_read(w, &head);
+    aphi_http_text_init(&lines);
     *fields = aph_object();
-    *more = aph_str("");
     for (size_t i = 0; i < head.count; i++)
         if (aphi_span_is(head.lines[i].name, "connection"))
             add_hops(&h, head.lines[i].value);
     if (w->side == APH_TO_SERVER)
-        split_request(w, &h, fields, more);
+        split_request(w, &h, fields, &lines);
     else
-        split_response(w, &h, &head, own, fields, more);
+        split_response(w, &h, &head, own, fields, &lines);
+    *more = aphi_http_text_take(&lines);
     aphi_http_head_free(&head);
 }
 
@@ -261,10 +300,10 @@ static aph_value read_request(const aph_wire *w, aph_value fields, aph_value mor
     aph_value body = aph_field(got, "body"), forwards = forwards_of(aph_field(fields, "max-forwards"));
     if (forwards)
         fields = aph_remove(fields, aph_str("max-forwards"));
-    aphi_span all = span_of(&target), authority, rest;
+    aphi_span all = aphi_span_of(&target), authority, rest;
     bool absolute = split_target(all, &authority, &rest);
     aph_value message = aph_record("method", aph_field(got, "method"), "target", absolute ? str_of(rest) : target,
-                                   "host", host_read(w->here, span_of(&host)), "fields", fields,
+                                   "host", host_read(w->here, aphi_span_of(&host)), "fields", fields,
                                    "body", body ? body : aph_str(""));
     if (absolute)
         message = aph_put(message, "to", host_read(w->here, authority));
@@ -322,17 +361,25 @@ static bool add_via(aph_value *fields, aph_value via)
     return text != APH_NIL;
 }
 
+/* The value of a field in the message of the codec, which stores a date as an integer. */
+static aph_value parse_value(aphi_span name, aphi_span value)
+{
+    int64_t seconds;
+    bool date = aphi_http_is_date(name) && aphi_http_date_read(value.text, value.n, (int64_t)time(NULL), &seconds);
+    return date ? aph_int(seconds) : str_of(value);
+}
+
 /* Adds the lines of "more" as fields. */
 static bool add_more(aph_value *fields, aph_value more)
 {
     if (!aph_is_str(more))
         return more == APH_NIL;
-    for (aphi_span rest = span_of(&more); rest.n;) {
+    for (aphi_span rest = aphi_span_of(&more); rest.n;) {
         const char *end = memchr(rest.text, '\n', rest.n), *colon = memchr(rest.text, ':', rest.n);
         if (!end || !colon || end - colon < 2 || colon[1] != ' ')
             return false;
-        *fields = aph_set(*fields, aph_bytes(rest.text, (size_t)(colon - rest.text)),
-                          aph_bytes(colon + 2, (size_t)(end - colon) - 2));
+        aphi_span name = {rest.text, (size_t)(colon - rest.text)}, value = {colon + 2, (size_t)(end - colon) - 2};
+        *fields = aph_set(*fields, str_of(name), parse_value(name, value));
         rest = (aphi_span){end + 1, rest.n - (size_t)(end + 1 - rest.text)};
     }
     return true;
@@ -357,17 +404,17 @@ static aph_value make_request(const char *here, aph_value m)
 }
 
 /* Fields of a response without a member of their own become lines. */
-static bool add_lines(aph_value some, aph_value *fields, aph_value *more)
+static bool add_lines(aph_value some, aph_value *fields, aphi_http_text *more)
 {
     aph_value key, value;
     if (some != APH_NIL && aph_kind_of(some) != APH_OBJECT)
         return false;
     for (size_t i = 0; aph_pair_at(some, i, &key, &value); i++) {
-        aphi_span name = span_of(&key);
+        aphi_span name = aphi_span_of(&key);
         if (aphi_http_is_kept(name))
             *fields = aph_set(*fields, key, value);
         else if (aph_is_str(value))
-            *more = with_line(*more, name, span_of(&value));
+            aphi_http_text_add_line(more, name, aphi_span_of(&value), "\n");
         else
             return false;
     }
@@ -377,10 +424,16 @@ static bool add_lines(aph_value some, aph_value *fields, aph_value *more)
 static aph_value make_response(aph_value m)
 {
     aph_value fields = aph_object(), more = aph_field(m, "more"), date = aph_field(m, "date");
-    if (!more)
-        more = aph_str("");
-    if (!aph_is_str(more) || !add_lines(aph_field(m, "fields"), &fields, &more) ||
-        !add_lines(aph_field(m, "hop"), &fields, &more) || !add_via(&fields, aph_field(m, "via")))
+    if (more && !aph_is_str(more))
+        return APH_NIL;
+    aphi_http_text lines;
+    aphi_http_text_init(&lines);
+    if (more)
+        aphi_http_text_add(&lines, aphi_span_of(&more));
+    bool right = add_lines(aph_field(m, "fields"), &fields, &lines) &&
+                 add_lines(aph_field(m, "hop"), &fields, &lines) && add_via(&fields, aph_field(m, "via"));
+    more = aphi_http_text_take(&lines);
+    if (!right)
         return APH_NIL;
     return aph_record("status", aph_field(m, "status"), "fields", fields, "date", date ? date : aph_int(-1),
                       "more", more, "body", aph_field(m, "body") ? aph_field(m, "body") : aph_str(""));
@@ -392,7 +445,7 @@ static void put_connection(aph_sink *out, aph_value hop)
 {
     aph_value name, value;
     for (size_t i = 0; aph_pair_at(hop, i, &name, &value); i++) {
-        aphi_span s = span_of(&name);
+        aphi_span s = aphi_span_of(&name);
         put_str(out, i ? ", " : "Connection: ");
         aph_sink_put(out, s.text, s.n);
     }
@@ -423,7 +476,7 @@ static bool encode(const aph_codec *codec, aph_side side, aph_value m, aph_sink 
     aph_value printed;
     if (!sent || !aph_encode(&aphi_http_codec, side, sent, &printed))
         return false;
-    put_printed(out, span_of(&printed), m);
+    put_printed(out, aphi_span_of(&printed), m);
     return true;
 }
 

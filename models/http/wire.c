@@ -9,6 +9,9 @@
 #include "dates.h"
 #include "head.h"
 #include "http-message.h"
+#include "text.h"
+
+#include <stdlib.h>
 
 bool aphi_http_is_opaque(aph_value v)
 {
@@ -57,26 +60,35 @@ static bool read_tag(text *t, aph_value *tag)
     return aphi_http_is_opaque(opaque);
 }
 
+/* Reads a list of tags. A tag has at least two bytes. */
+static bool read_members(text *t, aph_value *found, size_t *n)
+{
+    while (t->at < t->end) {
+        skip_blanks(t);
+        if (skip(t, ",")) /* empty members are allowed */
+            continue;
+        if (!read_tag(t, &found[*n]))
+            return false;
+        ++*n;
+        skip_blanks(t);
+        if (t->at < t->end && !skip(t, ","))
+            return false;
+    }
+    return true;
+}
+
 static bool read_tags(text *t, aph_value *tags)
 {
     if (skip(t, "*")) {
         *tags = aph_str("*");
         return t->at == t->end;
     }
-    *tags = aph_array(0, NULL);
-    while (t->at < t->end) {
-        aph_value tag;
-        skip_blanks(t);
-        if (skip(t, ",")) /* empty members are allowed */
-            continue;
-        if (!read_tag(t, &tag))
-            return false;
-        *tags = aph_push(*tags, tag);
-        skip_blanks(t);
-        if (t->at < t->end && !skip(t, ","))
-            return false;
-    }
-    return aph_count(*tags) > 0;
+    aph_value *found = aphi_http_allocate((size_t)(t->end - t->at + 2) / 2 * sizeof *found);
+    size_t n = 0;
+    bool right = read_members(t, found, &n);
+    *tags = aph_array(n, found);
+    free(found);
+    return right && n > 0;
 }
 
 static bool read_number(text *t, int64_t *n)
@@ -112,14 +124,18 @@ static aph_value tags_text(aph_value tags)
 {
     if (aph_str_is(tags, "*"))
         return tags;
-    aph_value all = aph_str("");
-    for (size_t i = 0; i < aph_count(tags); i++) {
+    aphi_http_text all;
+    aphi_http_text_init(&all);
+    bool right = aph_kind_of(tags) == APH_ARRAY && aph_count(tags);
+    for (size_t i = 0; right && i < aph_count(tags); i++) {
         aph_value one = tag_text(aph_at(tags, i));
-        if (!one)
-            return APH_NIL;
-        all = aph_concat(all, i ? aph_concat(aph_str(", "), one) : one);
+        right = one != APH_NIL;
+        aphi_http_text_add_str(&all, i ? ", " : "");
+        if (right)
+            aphi_http_text_add(&all, aphi_span_of(&one));
     }
-    return aph_kind_of(tags) == APH_ARRAY && aph_count(tags) ? all : APH_NIL;
+    aph_value joined = aphi_http_text_take(&all);
+    return right ? joined : APH_NIL;
 }
 
 static aph_value range_text(aph_value range)
