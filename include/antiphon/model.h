@@ -20,8 +20,17 @@ extern "C" {
 
 typedef struct aph aph; /* a running step */
 
+/* The number of a connection. A connection that is opened again has a new number. aph_model_load also compiles a model
+ * with the structure, which has no use but as an argument of aph_send, to find out whether it uses the numbers in
+ * another way. */
+#ifdef APH_OPAQUE_CONNECTIONS
+typedef struct aph_connection { int64_t number; } aph_connection;
+#else
+typedef int64_t aph_connection;
+#endif
+
 typedef struct aph_request {
-    int64_t from;      /* the connection on which it arrived */
+    aph_connection from; /* the connection on which it arrived */
     aph_value message;
 } aph_request;
 
@@ -33,7 +42,7 @@ aph_request aph_recv(aph *m);                                    /* the next req
 /* The message may contain symbols. A negative number denotes a connection that the server opens with its first message;
  * the model chooses the number, and receives responses from that number. The tester does not know these numbers: it
  * matches such connections by their messages. rpc models must not use them. */
-void aph_send(aph *m, int64_t to, aph_value message);
+void aph_send(aph *m, aph_connection to, aph_value message);
 aph_value aph_choose(aph *m, aph_kind sort, const char *name);   /* an internal choice: a new symbol of that sort */
 aph_value aph_choose_within(aph *m, int64_t low, int64_t high, const char *name); /* both inclusive; low <= high */
 bool aph_decide(aph *m, aph_value condition, const char *name);  /* a branch on a boolean that may be symbolic */
@@ -119,7 +128,8 @@ typedef struct aph_model {
     aph_value (*initial)(const struct aph_model *model);
     const void *data;        /* for aph_data */
 
-    /* Promises. All are optional, and reduce the search. They are not verified; --ignore-promises disables them. */
+    /* Promises. All are optional, and reduce the search. A failure is judged again without them before it is reported;
+     * --ignore-promises disables them. */
 
     /* Each step receives one request, sends one response on the connection of the request, and sends nothing else. */
     bool rpc;
@@ -183,10 +193,26 @@ typedef struct aph_model {
 
     /* For `antiphon reach`: a message-passing program instead of a server; see component.h. */
     const struct aph_program *program;
+
+    /* For `antiphon test`: returns the time in milliseconds that the response to this request may take, if it is much
+     * longer than usual; 0 for the default. Meanwhile the tester uses other connections. NULL: always 0. */
+    int64_t (*patience_ms)(aph_value request);
+    /* The step uses the number of a connection only as an argument of aph_send. Set by aph_model_load for a model in C,
+     * if the model compiles with APH_OPAQUE_CONNECTIONS. If it is not set, the oracle runs each step of an rpc model on
+     * all connections that use it. */
+    bool ignores_connections;
 } aph_model;
 
 /* Put APH_MODEL(my_model) at the end of a model's source file to make it loadable (aph_model_load in check.h). */
-#define APH_MODEL(model) const aph_model *aph_model_main(void) { return &(model); }
+#ifdef APH_IGNORES_CONNECTIONS
+#define APH_MODEL_FACTS_ const bool aph_model_ignores_connections = true;
+#else
+#define APH_MODEL_FACTS_
+#endif
+#define APH_MODEL(model) \
+    const size_t aph_model_size = sizeof(aph_model); /* later versions of the structure may be larger */ \
+    APH_MODEL_FACTS_ \
+    const aph_model *aph_model_main(void) { return &(model); }
 
 /* ---- trees ------------------------------------------------------------------------------------------------------- */
 

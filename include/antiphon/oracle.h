@@ -28,8 +28,10 @@ typedef enum aph_limit {
     APH_LIMIT_TIME,
     APH_LIMIT_MEMORY,
     APH_LIMIT_SOLVER,  /* Z3 did not decide within solver_ms */
-    APH_LIMIT_WINDOW,  /* no explanation is left, but some were dropped to save memory; repeat with options.patient */
+    APH_LIMIT_WINDOW,  /* no explanation is left, but some were dropped to save memory; or the model was found late to
+                        * distinguish connections; repeat with options.patient and options.tell_apart */
     APH_LIMIT_STOPPED, /* the caller stopped the check (check.h) */
+    APH_LIMIT_BRANCHES, /* a step of the model has too many branches */
 } aph_limit;
 
 /* A fault of the model or of its input. */
@@ -53,6 +55,7 @@ typedef struct aph_oracle_options {
     int64_t time_ms;          /* wall clock, from the first observation; 0: no limit */
     size_t memory;            /* bytes; 0: no limit */
     int64_t solver_ms;        /* for each query to Z3; 0: 1000 */
+    bool tell_apart;          /* the model distinguishes connections; otherwise the oracle finds out */
 } aph_oracle_options;
 
 typedef struct aph_oracle aph_oracle;
@@ -101,7 +104,8 @@ aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value mes
  * never. */
 aph_verdict aph_oracle_lost(aph_oracle *o, uint64_t request);
 
-/* Returns the fault and sets *message, which is valid until the oracle is closed. */
+/* Returns the fault and sets *message, which is valid until the oracle is closed. With APH_LIMIT_BRANCHES, there is no
+ * fault, and the message describes the step. */
 aph_fault aph_oracle_fault(const aph_oracle *o, const char **message);
 aph_limit aph_oracle_limit(const aph_oracle *o);
 aph_oracle_stats aph_oracle_stats_of(const aph_oracle *o);

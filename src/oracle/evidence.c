@@ -88,15 +88,18 @@ static void replay_event(const aph_oracle *o, aph_oracle *probe, const uint32_t 
     }
 }
 
-/* An oracle over the first `length` observations. The response to the request `open` is not known in advance. */
+/* An oracle over the first `length` observations. The response to the request `open` is not known in advance. Returns
+ * NULL if the model does not start, because the time of the check is up. */
 static aph_oracle *open_probe(const aph_oracle *o, size_t length, uint32_t open, uint64_t visits)
 {
     char error[8];
     aph_oracle_options options = o->options;
     options.time_ms = 0;
     options.order = false;
+    options.tell_apart = o->tells_apart;
     aph_oracle *probe = aphi_oracle_open_on(o->model, &options, NULL, !o->parts, error, sizeof error);
-    assert(probe);
+    if (!probe)
+        return NULL;
     uint32_t *answered = find_answers(o);
     probe->visit_max = visits;
     probe->window_max = SIZE_MAX;
@@ -112,7 +115,7 @@ static aph_oracle *open_probe(const aph_oracle *o, size_t length, uint32_t open,
 static aph_verdict check_prefix(const aph_oracle *o, size_t length, uint64_t visits)
 {
     aph_oracle *probe = open_probe(o, length, APHI_NONE, visits);
-    aph_verdict verdict = probe->verdict;
+    aph_verdict verdict = probe ? probe->verdict : APH_UNKNOWN;
     aph_oracle_close(probe);
     return verdict;
 }
@@ -141,7 +144,7 @@ aphi_evidence aphi_evidence_open(const aph_oracle *o, uint64_t visits)
     e.found = true;
     const aphi_observed_event *blamed = &o->events[e.event];
     e.probe = open_probe(o, e.event, blamed->request, visits);
-    if (e.probe->verdict != APH_PASS)
+    if (!e.probe || e.probe->verdict != APH_PASS)
         return e;
     e.probe->exhaustive = true;
     e.probe->budget_end = UINT64_MAX;

@@ -20,6 +20,7 @@
 enum {
     DRAIN_BUDGET = 5000,   /* configurations visited to find all that are left when a lossy network is quiet */
     AFTERMATH_MAX = 20000, /* observations recorded after a failure */
+    HELD_MAX = 64,         /* observations */
 };
 
 const char *aph_verdict_name(aph_verdict v)
@@ -67,6 +68,12 @@ static bool start_model(aph_oracle *o)
     const aphi_successor *results = aphi_machine_start(o->machine, &n);
     const char *message;
     o->fault = aphi_machine_fault(o->machine, &message);
+    o->limit = o->fault ? APH_LIMIT_NONE : aphi_machine_limit(o->machine);
+    if (o->limit) { /* there is no root: no observation is accepted */
+        o->verdict = APH_UNKNOWN;
+        snprintf(o->message, sizeof o->message, "%s", message);
+        return true;
+    }
     if (o->fault || !n) {
         snprintf(o->message, sizeof o->message, "%s", o->fault ? message : "the model has no initial configuration");
         return false;
@@ -157,6 +164,9 @@ aph_oracle *aphi_oracle_open_on(const aph_model *model, const aph_oracle_options
     o->idle_trim_at = APHI_WINDOW_IDLE;
     o->own_machine = !machine;
     o->machine = machine ? machine : aphi_machine_open(model, o->rpc, env.lossy, options->solver_ms);
+    if (options->tell_apart)
+        aphi_machine_tell_apart(o->machine);
+    o->tells_apart = aphi_machine_tells_apart(o->machine);
     aph_root_add(mark_oracle, o);
     if (!start_model(o)) {
         snprintf(error, error_size, "%s", o->message);
@@ -329,7 +339,9 @@ static APHI_COLD aph_verdict reject(aph_oracle *o)
     return o->verdict;
 }
 
-static aph_verdict advance(aph_oracle *o)
+void aphi_oracle_hold(aph_oracle *o) { o->held = !o->rpc && o->env.fifo; }
+
+aph_verdict aphi_oracle_settle(aph_oracle *o)
 {
     if (o->verdict != APH_PASS)
         return o->verdict;
@@ -339,7 +351,12 @@ static aph_verdict advance(aph_oracle *o)
         aphi_search_trim_idle(o);
     else if (o->event_count >= o->window_max)
         aphi_search_trim_window(o);
-    return o->verdict;
+    return aphi_search_is_outdated(o) && !aphi_search(o) ? reject(o) : o->verdict;
+}
+
+static aph_verdict advance(aph_oracle *o)
+{
+    return o->held && o->event_count - o->at < HELD_MAX ? o->verdict : aphi_oracle_settle(o);
 }
 
 /* ---- observations ------------------------------------------------------------------------------------------------ */
@@ -475,7 +492,7 @@ aph_verdict aphi_oracle_observe_quiet(aph_oracle *o)
         return o->verdict;
     uint32_t index = o->env.lossy ? add_delivery(o, 0, APH_NIL, true) : APHI_NONE;
     add_event(o, APHI_OBSERVED_QUIET, index, 0, APH_NIL);
-    return advance(o);
+    return aphi_oracle_settle(o);
 }
 
 aph_verdict aphi_oracle_quiet(aph_oracle *o)

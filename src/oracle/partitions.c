@@ -319,6 +319,28 @@ aph_verdict aphi_partitions_quiet(aphi_partitions *p)
     return verdict;
 }
 
+/* Only an rpc model has several partitions. */
+void aphi_partitions_hold(aphi_partitions *p)
+{
+    if (!p->split)
+        aphi_oracle_hold(p->partitions[0].oracle);
+}
+
+aph_verdict aphi_partitions_settle(aphi_partitions *p)
+{
+    return p->split ? verdict_of(p) : record_verdict(p, 0, aphi_oracle_settle(p->partitions[0].oracle));
+}
+
+aph_verdict aphi_partitions_may_be_quiet(aphi_partitions *p)
+{
+    aph_verdict verdict = verdict_of(p);
+    for (size_t i = 0; i < p->count && verdict == APH_PASS; i++)
+        if (p->partitions[i].oracle && (verdict = aphi_oracle_may_be_quiet(p->partitions[i].oracle)) != APH_PASS &&
+            p->partitions[i].oracle->fault)
+            p->rejecting = (uint32_t)i;
+    return verdict;
+}
+
 void aphi_partitions_count_branches(aphi_partitions *p)
 {
     aphi_machine_count_branches(p->machine);
@@ -335,6 +357,11 @@ bool aphi_partitions_wants_more(const aphi_partitions *p)
 }
 
 /* ---- results ----------------------------------------------------------------------------------------------------- */
+
+bool aphi_partitions_tell_apart(const aphi_partitions *p)
+{
+    return aphi_machine_tells_apart(p->machine);
+}
 
 bool aphi_partitions_are_tied(const aphi_partitions *p)
 {

@@ -30,11 +30,18 @@ aph_verdict aphi_partitions_received(aphi_partitions *p, uint64_t line, int64_t 
 aph_verdict aphi_partitions_lost(aphi_partitions *p, uint64_t line, int64_t connection, bool known_in_advance);
 /* Like aphi_oracle_quiet. */
 aph_verdict aphi_partitions_quiet(aphi_partitions *p);
+/* Like aphi_oracle_hold and aphi_oracle_settle. */
+void aphi_partitions_hold(aphi_partitions *p);
+aph_verdict aphi_partitions_settle(aphi_partitions *p);
+/* Like aphi_oracle_may_be_quiet. */
+aph_verdict aphi_partitions_may_be_quiet(aphi_partitions *p);
 /* Like aphi_machine_count_branches and aphi_machine_branches. */
 void aphi_partitions_count_branches(aphi_partitions *p);
 aph_value aphi_partitions_branches(const aphi_partitions *p);
 bool aphi_partitions_wants_more(const aphi_partitions *p);
 
+/* Returns true if the model was found to distinguish connections. */
+bool aphi_partitions_tell_apart(const aphi_partitions *p);
 /* Returns true if a connection had pending requests of different parts. Their order makes the parts depend on each
  * other, so they cannot be checked separately: repeat the check with options->whole. */
 bool aphi_partitions_are_tied(const aphi_partitions *p);

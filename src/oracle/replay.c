@@ -237,10 +237,12 @@ static void run_order(replay *r, const aph_model *model, aph_value state)
 {
     aphi_ending ending;
     unsigned idle = 0;
-    do
+    do {
+        size_t before = r->order_at;
         ending = aphi_step_run(model, &state, answer_event, r);
+        idle = r->order_at > before ? 0 : idle + 1;
     /* Without rpc a step may send before it receives, so the last step must end in a receive. */
-    while (ending == APHI_ENDED && (r->order_at < aph_count(r->order) || (!model->rpc && idle++ < IDLE_STEPS_MAX)));
+    } while (ending == APHI_ENDED && idle < IDLE_STEPS_MAX && (r->order_at < aph_count(r->order) || !model->rpc));
     if (ending != APHI_ENDED && ending != APHI_LEFT)
         fail(r, "the model stops", r->order_at);
     if (r->order_at < aph_count(r->order))

@@ -40,6 +40,7 @@ enum {
     PATH_CORES_NEAR = 4,
     PATH_PROGRESS = 256,
     LIMITS_EVERY = 256,
+    RESPONSES_AHEAD = 64,    /* observations */
 };
 
 /* ---- taking a request -------------------------------------------------------------------------------------------- */
@@ -54,7 +55,9 @@ static APHI_COLD void record_fault(aph_oracle *o, const aphi_request *a)
         snprintf(o->message, sizeof o->message, "%s", message);
     }
     if (aphi_machine_out_of_time(o->machine))
-        o->limit = aphi_guard_overfull() ? APH_LIMIT_MEMORY : APH_LIMIT_TIME;
+        o->limit = aphi_machine_limit(o->machine);
+    if (o->limit == APH_LIMIT_BRANCHES)
+        snprintf(o->message, sizeof o->message, "%s", message);
 }
 
 static const aphi_successor *run_request(aph_oracle *o, const aphi_request *a, size_t *n)
@@ -71,11 +74,9 @@ static const aphi_successor *run_request(aph_oracle *o, const aphi_request *a, s
     aphi_send_mode mode = !o->rpc ? APHI_KEEP
                      : a->future == APH_FUTURE_ANSWER ? APHI_EXPECT
                      : aphi_is_optional(o, a) ? APHI_DROP : APHI_KEEP;
-    /* An rpc model treats all connections alike, so one number is used for all, unless the response goes to the
-     * outbox. */
-    int64_t from = mode == APHI_KEEP ? a->connection : 0;
+    int64_t from = a->connection;
     aphi_core core = o->core;
-    if (from >= APH_ACCEPTED) {
+    if (from >= APH_ACCEPTED && !o->rpc) {
         from = aphi_outbox_own_number(&o->core, from);
         *n = 0;
         if (!from)
@@ -149,7 +150,8 @@ static void push_frame(aph_oracle *o, uint32_t target, aph_value part, bool targ
 }
 
 /* Adds the frame's configuration to the memo, so that the search does not return to it. The search must be at the
- * frame's observation. This is called late: usually the first candidate fits, and nothing is memoized. */
+ * frame's observation. This is called late, when a second candidate or a second result is tried: usually the first one
+ * fits, and nothing is memoized. */
 static void memoize_frame(aph_oracle *o, aphi_frame *f)
 {
     if (f->memoized)
@@ -229,8 +231,8 @@ static size_t initial_lost_max(const aph_oracle *o)
 /* ---- which requests to try --------------------------------------------------------------------------------------- */
 
 /* Returns true for the first request of its kind in this round. Requests with the same message and the same known
- * response, or none, are interchangeable; the one that ends first comes first in pending. Two kinds with the same hash
- * evict each other, which costs only time. */
+ * response, or none, are interchangeable, also on different connections if the model does not distinguish these; the
+ * one that ends first comes first in pending. Two kinds with the same hash evict each other, which costs only time. */
 static bool first_of_kind(aph_oracle *o, uint32_t request)
 {
     const aphi_request *a = &o->ops[request];
@@ -240,8 +242,11 @@ static bool first_of_kind(aph_oracle *o, uint32_t request)
         &o->kinds[aphi_mix((uint64_t)(uintptr_t)a->message, (uint64_t)(uintptr_t)a->answer) % APHI_KINDS];
     const aphi_request *b = &o->ops[seen->request];
     if (seen->round == o->round && a->message == b->message && a->answer == b->answer && a->future == b->future &&
-        (o->rpc || a->connection == b->connection) && (a->future != APH_FUTURE_ANSWER || b->rank < a->rank))
+        ((o->rpc && !o->tells_apart) || a->connection == b->connection) &&
+        (a->future != APH_FUTURE_ANSWER || b->rank < a->rank)) {
+        o->skipped_alike |= a->connection != b->connection;
         return false;
+    }
     *seen = (struct aphi_kind_seen){o->round, request};
     return true;
 }
@@ -407,8 +412,22 @@ static bool backtracks_often(const aph_oracle *o)
     return o->backtracks >= BACKTRACKS_FEW;
 }
 
+/* Returns the place in pending, plus 1, of the next request to take on this connection; 0 if there is none. */
+static uint32_t find_on_connection(const aph_oracle *o, int64_t connection)
+{
+    for (uint32_t i = 0; i < o->pending_count; i++) {
+        const aphi_request *a = &o->ops[o->pending[i]];
+        if (a->connection == connection && !aphi_is_taken(o, a) && aphi_can_arrive(o, a))
+            return i + 1;
+    }
+    return 0;
+}
+
+/* Without rpc, a response is most likely that to a request on its connection. */
 static void guess_likely(aph_oracle *o, aphi_frame *f)
 {
+    if (f->target == APHI_NONE && o->events[f->at].kind == APHI_OBSERVED_ANSWER && !o->rpc)
+        f->likely = find_on_connection(o, o->events[f->at].connection);
     if (!backtracks_often(o))
         return;
     if (f->target != APHI_NONE && !f->target_only)
@@ -534,6 +553,38 @@ static bool all_are_reads(const aph_oracle *o, const aphi_request *a, bool targe
     return target && a->reads && !o->env.buffer && count_untaken(o) == 0;
 }
 
+/* Returns the number of responses on the connection among the observations from the current one up to this one. */
+static size_t count_responses(const aph_oracle *o, size_t end, int64_t connection)
+{
+    size_t n = 0;
+    for (size_t i = o->at; i < end; i++)
+        n += o->events[i].kind == APHI_OBSERVED_ANSWER && o->events[i].connection == connection;
+    return n;
+}
+
+/* Without rpc: returns true if a message that the server has sent differs from the response that was observed in its
+ * place. This refutes most wrong orders at once, not only when the search arrives at that response. */
+static bool contradicts_responses(const aph_oracle *o, const aphi_core *core)
+{
+    if (o->rpc || !o->env.fifo || core->outbox == o->core.outbox || !core->outbox)
+        return false;
+    size_t end = o->at + RESPONSES_AHEAD < o->event_count ? o->at + RESPONSES_AHEAD : o->event_count;
+    for (size_t i = o->at; i < end; i++) {
+        const aphi_observed_event *e = &o->events[i];
+        if (e->kind == APHI_OBSERVED_LOSS)
+            return false;
+        if (e->kind != APHI_OBSERVED_ANSWER || e->connection >= APH_ACCEPTED || e->message == APHI_WILDCARD)
+            continue;
+        aph_value queue = aph_get(core->outbox, aph_int(e->connection));
+        if (aph_kind_of(queue) != APH_ARRAY)
+            continue;
+        size_t place = count_responses(o, i, e->connection);
+        if (place < aph_count(queue) && aph_at(queue, place) != e->message && !aph_is_symbolic(aph_at(queue, place)))
+            return true;
+    }
+    return false;
+}
+
 /* Takes the next candidate of the top frame. Returns false if none is left. */
 static bool try_candidate(aph_oracle *o)
 {
@@ -550,7 +601,7 @@ static bool try_candidate(aph_oracle *o)
             continue;
         ptrdiff_t place = aphi_search_place(f, f->candidate);
         const aphi_request *a = &o->ops[place == APHI_TARGET ? f->target : o->pending[place]];
-        if (place != APHI_TARGET)
+        if (place != APHI_TARGET || f->result)
             memoize_frame(o, f);
         size_t n;
         const aphi_successor *results = run_request(o, a, &n);
@@ -560,7 +611,8 @@ static bool try_candidate(aph_oracle *o)
         bool useless = aphi_is_free(a) || (a->lost && aphi_is_over(o, a));
         while (f->result < n) {
             const aphi_successor *result = &results[f->result++];
-            if (useless && !f->target_only && aphi_core_equal(&result->core, &o->core))
+            if ((useless && !f->target_only && aphi_core_equal(&result->core, &o->core)) ||
+                contradicts_responses(o, &result->core))
                 continue;
             f->dropped_parts = 0;
             /* A memoized frame is kept until its reason is known. */
@@ -775,13 +827,18 @@ static bool pass_quiet(aph_oracle *o, const aphi_observed_event *e)
     return true;
 }
 
+static bool uses_too_much(const aph_oracle *o)
+{
+    return aphi_search_bytes(o) + aphi_heap_size() > o->options.memory;
+}
+
 static bool within_limits(aph_oracle *o)
 {
     if (aphi_guard_expired())
         o->limit = APH_LIMIT_TIME;
     else if (o->visit_max && o->configurations > o->visit_max)
         o->limit = APH_LIMIT_TIME;
-    else if (o->options.memory && aphi_search_bytes(o) + aph_heap_bytes() > o->options.memory)
+    else if (o->options.memory && uses_too_much(o))
         o->limit = APH_LIMIT_MEMORY;
     return !o->limit;
 }
@@ -790,6 +847,8 @@ static bool within_limits(aph_oracle *o)
 static APHI_COLD bool check_limits(aph_oracle *o)
 {
     o->limits_at = o->configurations + LIMITS_EVERY;
+    if (o->options.memory && uses_too_much(o)) /* perhaps because of values that are no longer used */
+        aph_collect();
     if (!within_limits(o) || (o->exhaustive && o->configurations > o->budget_end))
         return false;
     if (aphi_heap_is_full())
@@ -797,7 +856,7 @@ static APHI_COLD bool check_limits(aph_oracle *o)
     return true;
 }
 
-bool aphi_search(aph_oracle *o)
+static bool walk_window(aph_oracle *o)
 {
     while (o->at < o->event_count) {
         if (o->configurations >= o->limits_at && !check_limits(o))
@@ -814,6 +873,33 @@ bool aphi_search(aph_oracle *o)
             return false;
     }
     return !o->fault && !o->limit;
+}
+
+bool aphi_search_is_outdated(const aph_oracle *o)
+{
+    return o->rpc && !o->tells_apart && aphi_machine_tells_apart(o->machine);
+}
+
+/* The model was found to distinguish connections. The search begins again at the start of the window, since requests on
+ * different connections were interchanged. Results in earlier windows hold on their own connections. */
+static APHI_COLD bool restart_window(aph_oracle *o)
+{
+    o->tells_apart = true;
+    if (o->fault || o->limit)
+        return false;
+    o->dropped |= o->trimmed_alike;
+    o->frame_count = 0;
+    aphi_search_clear(o);
+    aphi_search_begin(o);
+    return true;
+}
+
+bool aphi_search(aph_oracle *o)
+{
+    bool found = walk_window(o);
+    if (aphi_search_is_outdated(o) && !o->finding_all)
+        found = restart_window(o) && walk_window(o);
+    return found;
 }
 
 void aphi_search_begin(aph_oracle *o)

@@ -131,6 +131,10 @@ struct aph_oracle {
     aph_oracle_options options;
     aphi_env env;
     bool rpc, parts, eager; /* promises in use */
+    bool tells_apart;      /* the model distinguishes connections, as far as the search has taken this into account */
+    bool skipped_alike;    /* in this window, a request was skipped because of one on another connection */
+    bool trimmed_alike;    /* the same, in a trimmed window that left pending requests */
+    bool held;             /* observations wait until there are several, or until aphi_oracle_settle */
     bool pipelined;        /* some connection had two pending requests, so one part may wait for another */
     aphi_machine *machine;
     bool own_machine;
@@ -241,11 +245,20 @@ void aphi_oracle_resume(aph_oracle *o, const aphi_core *core, bool dropped);
 /* Returns true if observations should still be added after a failure, because responses that were known in advance have
  * not arrived yet, and the failure may depend on them. */
 bool aphi_oracle_wants_more(const aph_oracle *o);
+/* Without rpc, and in an environment that keeps the order of responses, an order is found much faster if later
+ * responses are known. So the oracle then stores observations and searches over several at a time; the verdict may be
+ * late. aphi_oracle_settle searches over the rest and returns the verdict. */
+void aphi_oracle_hold(aph_oracle *o);
+aph_verdict aphi_oracle_settle(aph_oracle *o);
 /* Adds the observation that no message is in flight. Returns APH_FAIL if every explanation has an unsent or undelivered
  * message. In a lossy environment, messages in flight are lost, and it never returns APH_FAIL. */
 aph_verdict aphi_oracle_quiet(aph_oracle *o);
 /* Like aphi_oracle_quiet, but without trimming. The model must not be rpc, or the environment must be lossy. */
 aph_verdict aphi_oracle_observe_quiet(aph_oracle *o);
+/* Returns the verdict that aphi_oracle_quiet would return, without adding the observation: APH_FAIL if a message is due
+ * in every explanation, APH_UNKNOWN if this is too expensive to decide. For an rpc model, returns APH_UNKNOWN with a
+ * fault if a pending request would get no response, else APH_PASS. */
+aph_verdict aphi_oracle_may_be_quiet(aph_oracle *o);
 aph_verdict aphi_oracle_lost_oldest(aph_oracle *o, int64_t connection);
 uint32_t aphi_oracle_add_request(aph_oracle *o, int64_t connection, aph_value message, const aph_lookahead *known);
 /* Returns the current explanation, oldest step first; the caller frees it. Requires options.order, or a window that was
@@ -257,6 +270,9 @@ void aphi_search_begin(aph_oracle *o);
 void aphi_search_start_window(aph_oracle *o);
 /* Searches to the end of the window. Returns false if there is no explanation, or if a limit or fault stopped it. */
 bool aphi_search(aph_oracle *o);
+/* Returns true if the model was found to distinguish connections, but the search has interchanged requests on different
+ * ones. The next aphi_search starts the window again. */
+bool aphi_search_is_outdated(const aph_oracle *o);
 /* Abandons the current configuration, which has failed in these parts of the state. Returns false if no other is
  * left. */
 bool aphi_search_backtrack(aph_oracle *o, aphi_parts reason);

@@ -13,6 +13,7 @@
  * Read next:  ../solve/store.h, search.c */
 #include "oracle/transition.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/compiler.h"
 #include "solve/store.h"
@@ -26,16 +27,25 @@
 
 enum {
     CACHE_SIZE = 128,        /* small: a search returns to cores that it has just left */
+    COMPARED_MAX = 64,       /* connections for which a cached step is known to be the same */
     IDLE_STEPS_MAX = 10000,  /* steps in a row without a receive */
+    SENDS_MAX = 1 << 20,     /* in one step */
+    PATHS_MAX = 1 << 18,     /* through one step; each is run */
+    PATH_LENGTH_MAX = 1 << 16, /* branches on one path */
+    RESULTS_MAX = 1 << 14,   /* of one step; each is compared with all others */
+    CLOCK_EVERY = 256,       /* paths */
     NAMES_CACHED = 1024,       /* slots of the caches for names */
 };
+static const int64_t STAND_IN = INT64_C(5928374650192837465); /* for the number of any connection */
+static const int64_t PATHS_NS = 5000000000; /* CPU time for the paths through one step */
 
 typedef struct key {
     const aphi_core *core;
     bool request;   /* false: only run to the first receive */
     aphi_send_mode mode;
-    int64_t from;
+    int64_t from;       /* STAND_IN or the connection */
     aph_value message, expected;
+    int64_t connection; /* not part of the key */
 } key;
 
 typedef struct entry {
@@ -43,6 +53,7 @@ typedef struct entry {
     aphi_core core;
     uint64_t hash;
     uint32_t generation, count;
+    uint64_t compared;       /* bit i: the step has the same results on connection i */
     aphi_successor one;      /* the only result, or the first */
     aphi_successor *many;    /* all, if there are several */
 } entry;
@@ -70,11 +81,16 @@ struct aphi_machine {
     int64_t solver_ms;
     aph_fault fault;
     char message[320];
-    bool undecided, out_of_time;
+    bool undecided, out_of_time; /* out_of_time: a limit was reached */
+    uint64_t paths;          /* run in this call */
+    int64_t paths_begun;     /* CPU time */
+    bool is_too_wide;        /* ... by the branches of a step */
     bool traced;             /* the run will be repeated to check purity */
     uint64_t trace;          /* hash of the events of the run */
     uint64_t steps;
     uint64_t lookups;
+
+    bool tells_apart;        /* the model distinguishes connections */
 
     entry *cache;            /* direct-mapped; new entries replace old ones */
     uint32_t generation;     /* entries of other generations are empty */
@@ -143,6 +159,13 @@ bool aphi_machine_out_of_time(const aphi_machine *m)
     return m->out_of_time;
 }
 
+aph_limit aphi_machine_limit(const aphi_machine *m)
+{
+    return m->is_too_wide ? APH_LIMIT_BRANCHES
+           : !m->out_of_time ? APH_LIMIT_NONE
+           : aphi_guard_overfull() ? APH_LIMIT_MEMORY : APH_LIMIT_TIME;
+}
+
 uint64_t aphi_machine_steps(const aphi_machine *m)
 {
     return m->steps;
@@ -195,10 +218,24 @@ static bool find_alternative(branch *b)
     return b->taken < b->count;
 }
 
-/* If the branch is beyond those of the previous run, it is new, and the caller sets its excluded alternatives. */
+/* The step has too many paths to run, or results to compare, or never stops branching. Returns true. */
+static APHI_COLD bool stop_branching(aphi_machine *m)
+{
+    char *text = m->key->request ? aph_json_text(m->key->message, NULL) : NULL;
+    m->is_too_wide = m->out_of_time = true;
+    snprintf(m->message, sizeof m->message, "a step has too many branches; it %s%.160s",
+             text ? "begins with the request " : "begins before the first request", text ? text : "");
+    free(text);
+    return true;
+}
+
+/* If the branch is beyond those of the previous run, it is new, and the caller sets its excluded alternatives. Returns
+ * NULL if the path has too many branches. */
 static branch *next_branch(aphi_machine *m, uint32_t count, bool *is_new)
 {
     *is_new = m->branch_at == m->branch_count;
+    if (m->branch_at == PATH_LENGTH_MAX && stop_branching(m))
+        return NULL;
     if (*is_new)
         APHI_PUSH(m->branches, m->branch_count, m->branch_capacity, (branch){.count = count});
     return &m->branches[m->branch_at++];
@@ -247,9 +284,9 @@ static bool answer_either(aphi_machine *m, const aph_event *event, aph_value *an
 {
     bool is_new;
     branch *b = next_branch(m, (uint32_t)event->count, &is_new);
-    if (is_new)
+    if (b && is_new)
         b->excluded = event->ruled_out;
-    if (!find_alternative(b))
+    if (!b || !find_alternative(b))
         return false;
     *answer = aph_int(b->taken);
     if (m->counts)
@@ -266,9 +303,9 @@ static bool answer_decide(aphi_machine *m, const aph_event *event, aph_value *an
     } else {
         bool is_new;
         branch *b = next_branch(m, 2, &is_new);
-        if (is_new)
+        if (b && is_new)
             b->excluded = (is_satisfiable(m, condition) ? 0 : 1) | (is_satisfiable(m, aph_not(condition)) ? 0 : 2);
-        if (!find_alternative(b))
+        if (!b || !find_alternative(b))
             return false;
         *answer = aph_bool(b->taken == 0);
         assume(m, b->taken == 0 ? condition : aph_not(condition));
@@ -310,6 +347,16 @@ static bool answer_recv(aphi_machine *m, aph_value *answer)
     return true;
 }
 
+static bool answer_send(aphi_machine *m, const aph_event *event)
+{
+    if (m->send_count == SENDS_MAX) {
+        set_fault(m, APH_FAULT_STUCK, "the step sends more than a million messages", APH_NIL);
+        return false;
+    }
+    APHI_PUSH(m->sends, m->send_count, m->send_capacity, (sent){event->to, event->value});
+    return true;
+}
+
 static uint64_t hash_text(const char *text)
 {
     return text ? aph_hash(aph_str(text)) : 0;
@@ -337,10 +384,7 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
     *answer = APH_NIL;
     switch (event->kind) {
     case APH_EVENT_RECV: answered = answer_recv(m, answer); break;
-    case APH_EVENT_SEND:
-        APHI_PUSH(m->sends, m->send_count, m->send_capacity, (sent){event->to, event->value});
-        answered = true;
-        break;
+    case APH_EVENT_SEND: answered = answer_send(m, event); break;
     case APH_EVENT_CHOOSE: answered = answer_choose(m, event, answer); break;
     case APH_EVENT_DECIDE: answered = answer_decide(m, event, answer); break;
     case APH_EVENT_EITHER: answered = answer_either(m, event, answer); break;
@@ -355,15 +399,25 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
 
 /* ---- one path through the step ----------------------------------------------------------------------------------- */
 
-/* Advances the last branch that has another alternative. Returns false if all paths have been run. */
+/* Paths that need the solver are slow, so their time is limited, too. */
+static bool has_too_many_paths(aphi_machine *m)
+{
+    if (m->paths == CLOCK_EVERY)
+        m->paths_begun = aphi_clock_cpu_ns();
+    return m->paths >= PATHS_MAX || m->result_count >= RESULTS_MAX ||
+           (m->paths % CLOCK_EVERY == 0 && aphi_clock_cpu_ns() - m->paths_begun > PATHS_NS);
+}
+
+/* Advances the last branch that has another alternative. Returns false if all paths have been run, or too many. */
 static bool advance_branches(aphi_machine *m)
 {
     m->branch_count = m->branch_at;
+    m->paths++;
     while (m->branch_count) {
         branch *b = &m->branches[m->branch_count - 1];
         b->taken++;
         if (find_alternative(b))
-            return true;
+            return !has_too_many_paths(m) || !stop_branching(m);
         m->branch_count--;
     }
     return false;
@@ -530,7 +584,7 @@ static bool is_best(aphi_machine *m, const key *k)
 static void run_all_paths(aphi_machine *m, const key *k)
 {
     m->branch_count = m->result_count = 0;
-    m->trace = 0;
+    m->trace = m->paths = 0;
     do {
         aphi_core core = *k->core;
         begin_run(m, k);
@@ -568,12 +622,70 @@ static bool checks_purity(const aphi_machine *m)
 #endif
 }
 
-/* ---- cache ------------------------------------------------------------------------------------------------------- */
+/* ---- connections ------------------------------------------------------------------------------------------------- */
+
+/* Most rpc models use the number of a connection only to respond on it. As long as this is so, the model gets a
+ * stand-in for all numbers, and requests from different connections share their results. The compiler proves this for
+ * many models (aph_model.ignores_connections). Otherwise each step is run again on its true connection before its
+ * results are used there; if they differ, the model distinguishes connections. */
 
 static uint64_t word_of(aph_value v)
 {
     return (uint64_t)(uintptr_t)v;
 }
+
+static uint64_t connection_bit(int64_t connection)
+{
+    return connection >= 0 && connection < COMPARED_MAX ? UINT64_C(1) << connection : 0;
+}
+
+static bool holds_on_connection(const aphi_machine *m, const entry *e, const key *k)
+{
+    return k->from != STAND_IN || m->model->ignores_connections || e->key.connection == k->connection ||
+           (e->compared & connection_bit(k->connection));
+}
+
+static void run_on_connection(aphi_machine *m, key *k)
+{
+    m->fault = APH_FAULT_NONE;
+    k->from = k->connection;
+    run_all_paths(m, k);
+}
+
+static bool are_same_results(const aphi_machine *m, const aphi_successor *results, size_t count)
+{
+    bool same = m->result_count == count;
+    for (size_t i = 0; same && i < count; i++)
+        same = m->results[i].path == results[i].path && aphi_core_equal(&m->results[i].core, &results[i].core);
+    return same;
+}
+
+/* Runs the step again on its true connection. The results are those of the second run. k->from is the true connection
+ * afterwards if the model distinguishes connections. */
+static APHI_COLD void compare_on_connection(aphi_machine *m, key *k)
+{
+    size_t count = m->result_count;
+    aph_fault fault = m->fault;
+    aphi_successor *before = aphi_copy(m->results, count * sizeof *before);
+    run_on_connection(m, k);
+    if (m->fault == fault && (are_same_results(m, before, count) || m->out_of_time || m->undecided))
+        k->from = STAND_IN;
+    else
+        m->tells_apart = true;
+    free(before);
+}
+
+bool aphi_machine_tells_apart(const aphi_machine *m)
+{
+    return m->tells_apart;
+}
+
+void aphi_machine_tell_apart(aphi_machine *m)
+{
+    m->tells_apart = true;
+}
+
+/* ---- cache ------------------------------------------------------------------------------------------------------- */
 
 static uint64_t hash_key(const key *k)
 {
@@ -588,7 +700,7 @@ static bool same_key(const key *a, const key *b)
            a->message == b->message && a->expected == b->expected;
 }
 
-static void store_entry(aphi_machine *m, entry *e, const key *k, uint64_t hash)
+static void store_entry(aphi_machine *m, entry *e, const key *k, uint64_t hash, uint64_t compared)
 {
     free(e->many);
     e->many = NULL;
@@ -598,25 +710,40 @@ static void store_entry(aphi_machine *m, entry *e, const key *k, uint64_t hash)
     e->hash = hash;
     e->generation = m->generation;
     e->count = (uint32_t)m->result_count;
+    e->compared = compared | connection_bit(k->connection);
     if (m->result_count)
         e->one = m->results[0];
     if (m->result_count > 1)
         e->many = aphi_copy(m->results, m->result_count * sizeof *e->many);
 }
 
-static const aphi_successor *find_successors(aphi_machine *m, const key *k, size_t *n)
+static void compute_successors(aphi_machine *m, key *k)
+{
+    m->lookups++;
+    m->traced = checks_purity(m);
+    run_all_paths(m, k);
+    if (m->traced && !m->fault && !m->out_of_time)
+        check_purity(m, k);
+    if (k->from == STAND_IN && !m->model->ignores_connections && !m->out_of_time && m->fault != APH_FAULT_IMPURE)
+        compare_on_connection(m, k);
+    if (m->fault || m->out_of_time)
+        m->result_count = 0;
+}
+
+static const aphi_successor *find_successors(aphi_machine *m, key *k, size_t *n)
 {
     uint64_t hash = hash_key(k);
     entry *e = &m->cache[hash % CACHE_SIZE];
-    if (e->generation != m->generation || e->hash != hash || !same_key(&e->key, k)) {
-        m->lookups++;
-        m->traced = checks_purity(m);
-        run_all_paths(m, k);
-        if (m->traced && !m->fault && !m->out_of_time)
-            check_purity(m, k);
-        if (m->fault || m->out_of_time)
-            m->result_count = 0;
-        store_entry(m, e, k, hash);
+    bool found = e->generation == m->generation && e->hash == hash && same_key(&e->key, k);
+    if (!found || !holds_on_connection(m, e, k)) {
+        uint64_t compared = found ? e->compared : 0;
+        int64_t from = k->from;
+        compute_successors(m, k);
+        if (k->from != from) {
+            hash = hash_key(k);
+            e = &m->cache[hash % CACHE_SIZE];
+        }
+        store_entry(m, e, k, hash, compared);
     }
     *n = e->count;
     return e->count > 1 ? e->many : &e->one;
@@ -692,8 +819,9 @@ const aphi_successor *aphi_machine_start(aphi_machine *m, size_t *n)
 const aphi_successor *aphi_machine_feed(aphi_machine *m, const aphi_core *core, int64_t from, aph_value message,
                                      aphi_send_mode mode, aph_value expected, size_t *n)
 {
-    key k = {.core = core, .request = true, .from = from, .message = message, .mode = mode,
-             .expected = mode == APHI_EXPECT ? expected : APH_NIL};
+    bool stands_in = m->rpc && mode != APHI_KEEP && !m->tells_apart;
+    key k = {.core = core, .request = true, .from = stands_in ? STAND_IN : from, .message = message, .mode = mode,
+             .expected = mode == APHI_EXPECT ? expected : APH_NIL, .connection = from};
     return find_successors(m, &k, n);
 }
 

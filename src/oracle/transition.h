@@ -44,7 +44,8 @@ void aphi_machine_close(aphi_machine *m);
 /* Functions that return successors set *n to their number, which may be 0. Successors are valid until the next call. */
 /* Returns the server before its first request. */
 const aphi_successor *aphi_machine_start(aphi_machine *m, size_t *n);
-/* Returns all results of the request. expected is used only with APHI_EXPECT. */
+/* Returns all results of the request. expected is used only with APHI_EXPECT. An rpc model that does not distinguish
+ * connections gets the same number from all of them, except with APHI_KEEP. */
 const aphi_successor *aphi_machine_feed(aphi_machine *m, const aphi_core *core, int64_t from, aph_value message,
                                      aphi_send_mode mode, aph_value expected, size_t *n);
 /* Without message order: returns all ways in which a message in the outbox for the connection can be the observed one.
@@ -74,10 +75,16 @@ int64_t aphi_outbox_own_number(const aphi_core *core, int64_t connection);
 /* Removes that number, because nothing more will arrive on the connection. */
 void aphi_outbox_close(aphi_core *core, int64_t connection);
 
+/* Returns true once the model has been found to distinguish connections: a result depends on the number of a connection
+ * in another way than by the destination of the response. tell_apart: the model is known to do so. */
+bool aphi_machine_tells_apart(const aphi_machine *m);
+void aphi_machine_tell_apart(aphi_machine *m);
+
 /* A fault stops the search. undecided: the solver gave up on a branch, which was dropped. */
 aph_fault aphi_machine_fault(const aphi_machine *m, const char **message);
 bool aphi_machine_undecided(const aphi_machine *m);
-bool aphi_machine_out_of_time(const aphi_machine *m);
+bool aphi_machine_out_of_time(const aphi_machine *m); /* a limit was reached */
+aph_limit aphi_machine_limit(const aphi_machine *m);
 /* Starts to count results by the named alternatives and decisions on their paths. branches returns an object of counts
  * by name ("strong tag"; a false decision is "not " and its name), with 0 for those that were never taken. */
 void aphi_machine_count_branches(aphi_machine *m);

@@ -18,7 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IDLE_BUDGET = 32 }; /* configurations visited to find out whether only one is left */
+enum {
+    IDLE_BUDGET = 32,     /* configurations visited to find out whether only one is left */
+    QUIET_BUDGET = 2000,  /* the same, whether the server may be quiet */
+};
 
 void aphi_segment_drop(aphi_segment *s)
 {
@@ -232,6 +235,8 @@ void aphi_search_start_window(aph_oracle *o)
 static void begin_window(aph_oracle *o, survivors *s)
 {
     remove_settled(o, s);
+    o->trimmed_alike |= o->skipped_alike && o->pending_count;
+    o->skipped_alike = false;
     o->event_base += o->event_count;
     o->event_count = 0;
     o->frame_count = 0;
@@ -285,7 +290,7 @@ bool aphi_search_find_all(aph_oracle *o, uint64_t budget)
     o->finding_all = &c;
     o->exhaustive = true;
     o->budget_end = o->configurations + budget;
-    bool complete = !budget || skip_nothing(o);
+    bool complete = !budget || (skip_nothing(o) && !aphi_search_is_outdated(o));
     if (complete)
         add_survivor(o, &c.found);
     bool more = o->frame_count || o->root_next < o->root_count;
@@ -293,7 +298,7 @@ bool aphi_search_find_all(aph_oracle *o, uint64_t budget)
         more = aphi_search_backtrack(o, APHI_ANY_PART) && aphi_search(o);
         if (more)
             add_survivor(o, &c.found);
-        complete = o->configurations <= o->budget_end && !o->fault && !o->limit;
+        complete = o->configurations <= o->budget_end && !o->fault && !o->limit && !aphi_search_is_outdated(o);
     }
     o->exhaustive = false;
     o->finding_all = NULL;
@@ -307,6 +312,76 @@ bool aphi_search_find_all(aph_oracle *o, uint64_t budget)
     }
     free_bookmark(&c.back);
     return complete;
+}
+
+/* ---- is the server quiet? ---------------------------------------------------------------------------------------- */
+
+static void remove_quiet_mark(aph_oracle *o, const bookmark *back)
+{
+    aphi_pending_rewind(o, (uint32_t)--o->event_count);
+    if (o->deepest > o->event_count)
+        o->deepest = (uint32_t)o->event_count;
+    restore_bookmark(o, back);
+}
+
+/* A message is due only if each configuration is refuted, so the configurations are found once, and only few
+ * observations are searched again at the next probe. */
+static void trim_before_probe(aph_oracle *o)
+{
+    uint64_t before = o->configurations;
+    if (o->event_count >= o->idle_trim_at && !aphi_search_find_all(o, 4 * o->event_count + QUIET_BUDGET))
+        o->idle_trim_at = 2 * o->event_count;
+    o->configurations = o->progress_at = before;
+}
+
+/* The search never runs a request without a response. A step that sends none breaks the promise rpc. */
+static aph_verdict try_pending(aph_oracle *o)
+{
+    for (size_t i = 0; i < o->pending_count && !o->fault; i++) {
+        const aphi_request *a = &o->ops[o->pending[i]];
+        const char *message;
+        size_t n;
+        if (aphi_is_taken(o, a))
+            continue;
+        aphi_machine_feed(o->machine, &o->core, a->connection, a->message, APHI_KEEP, APH_NIL, &n);
+        o->fault = aphi_machine_fault(o->machine, &message);
+        if (!o->fault)
+            continue;
+        o->fault_line = a->line;
+        snprintf(o->message, sizeof o->message, "%s", message);
+        o->verdict = APH_UNKNOWN;
+    }
+    return o->verdict;
+}
+
+/* Searches over a temporary quiet mark. Configurations that the mark refutes remain possible without it, so the search
+ * is restored afterwards. */
+aph_verdict aphi_oracle_may_be_quiet(aph_oracle *o)
+{
+    if (aphi_oracle_settle(o) != APH_PASS || o->env.lossy)
+        return o->verdict;
+    if (o->rpc)
+        return try_pending(o);
+    trim_before_probe(o);
+    struct aphi_find_all c = {.back = save_bookmark(o)};
+    size_t window_max = o->window_max, idle_trim_at = o->idle_trim_at;
+    uint64_t visit_max = o->visit_max, visited = o->configurations;
+    o->finding_all = &c;
+    o->window_max = o->idle_trim_at = SIZE_MAX;
+    o->visit_max = o->limits_at = visited + QUIET_BUDGET;
+    aph_verdict verdict = aphi_oracle_observe_quiet(o);
+    remove_quiet_mark(o, &c.back);
+    o->finding_all = NULL;
+    o->window_max = window_max;
+    o->idle_trim_at = idle_trim_at;
+    o->visit_max = visit_max;
+    o->configurations = o->progress_at = o->limits_at = visited; /* does not count as visits of the search */
+    if (!o->fault) {
+        o->verdict = APH_PASS;
+        o->limit = APH_LIMIT_NONE;
+    }
+    free_bookmark(&c.back);
+    return verdict;
 }
 
 /* ---- dropping frames --------------------------------------------------------------------------------------------- */

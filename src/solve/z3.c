@@ -20,6 +20,7 @@
 #include "solve/term.h"
 
 #include <assert.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <z3.h>
 
@@ -34,6 +35,7 @@ typedef struct bridge {
     Z3_context context;
     Z3_solver kept;         /* reused for linear queries */
     Z3_sort integers, booleans;
+    volatile sig_atomic_t running;
     bool failed;            /* Z3 reported an error in this query */
     uint64_t questions;
     aphi_intern asked;      /* canonical queries */
@@ -102,6 +104,11 @@ void aphi_z3_close(void)
     clear_cache(z);
     free(z->answers);
     *z = (bridge){.questions = z->questions};
+}
+
+bool aphi_z3_is_running(void)
+{
+    return the_bridge.running;
 }
 
 uint64_t aphi_z3_questions(void)
@@ -319,6 +326,7 @@ static aphi_sat question(size_t n, const aph_value *conditions, int64_t solver_m
     aphi_symset symbols = {0};
     session s = {.z = z, .c = z->context, .symbols = &symbols};
     z->failed = false;
+    z->running = 1;
     z->questions++;
     s.alive = Z3_mk_ast_vector(s.c);
     Z3_ast_vector_inc_ref(s.c, s.alive);
@@ -333,6 +341,7 @@ static aphi_sat question(size_t n, const aph_value *conditions, int64_t solver_m
     free(s.asts);
     free(s.strings);
     aphi_symset_deinit(&symbols);
+    z->running = 0;
     return z->failed || sat == Z3_L_UNDEF ? APHI_UNDECIDED : sat == Z3_L_TRUE ? APHI_SAT : APHI_UNSAT;
 }
 
@@ -358,7 +367,9 @@ aphi_sat aphi_z3_ask(size_t n, const aph_value *conditions, int64_t solver_ms, a
     bridge *z = &the_bridge;
     if (solver_ms <= 0)
         solver_ms = APHI_Z3_DEFAULT_MS;
+    z->running = 1;
     open_bridge(z);
+    z->running = 0;
     if (values)
         return question(n, conditions, solver_ms, values);
     aph_value name = canonical(n, conditions);

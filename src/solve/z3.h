@@ -15,6 +15,8 @@ enum { APHI_Z3_DEFAULT_MS = 1000 };
  * collection, regardless of the names of the symbols. */
 aphi_sat aphi_z3_ask(size_t n, const aph_value *conditions, int64_t solver_ms, aphi_bindings *values);
 uint64_t aphi_z3_questions(void);
+/* Returns true inside a call of Z3, which crashes if memory is exhausted. May be called from a signal handler. */
+bool aphi_z3_is_running(void);
 /* Frees this thread's Z3 state. Call it before aph_heap_close. */
 void aphi_z3_close(void);
 

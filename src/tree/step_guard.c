@@ -2,17 +2,19 @@
  *
  * step_guard.c - deadlines that interrupt a model's step, and containment of its crashes.
  *
- * Idea:       a timer signal, a hundred times per second, sets a flag for the search once the deadline has passed or a
- *             step has taken too long. If the signal interrupts the model's code, it abandons the step by a jump. It
- *             never jumps out of library code: the next signal tries again, until it interrupts the model or the search
- *             has stopped. A model that is always inside the library is abandoned when the heap grows. The dynamic
- *             loader provides the address range of the model. A model linked into the same object as the library is
- *             abandoned at its next event instead.
+ * Idea:       a timer signal, a hundred times per second, sets a flag for the search once the deadline has passed, or a
+ *             step has used too much CPU time or taken far too long. If the signal interrupts the model's code, it
+ *             abandons the step by a jump. It never jumps out of library code: the next signal tries again, until it
+ *             interrupts the model or the search has stopped. A model that is always inside the library is abandoned
+ *             when the heap grows. The dynamic loader provides the address range of the model. A model linked into the
+ *             same object as the library is abandoned at its next event instead.
  * Invariants: 1. a jump happens only between aphi_guard_enter and aphi_guard_leave
  *             2. on a deadline, only from an instruction of the model's object */
 #include "tree/step_guard.h"
 
 #include "base/clock.h"
+#include "base/memory.h"
+#include "solve/z3.h"
 #include "value/heap.h"
 
 #include <assert.h>
@@ -30,7 +32,8 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-enum { ALTERNATE_STACK = 64 * 1024, TICK_NS = 10000000, STUCK_TICKS = 500 };
+enum { ALTERNATE_STACK = 64 * 1024, TICK_NS = 10000000 };
+int64_t aphi_guard_step_ns = 5000000000;
 static const struct {
     int signal;
     const char *name;
@@ -49,8 +52,8 @@ static _Thread_local struct {
     const volatile sig_atomic_t *stop; /* or NULL */
     volatile uint64_t entered;    /* number of steps */
     uint64_t entered_at_tick;
-    unsigned ticks_in_step;
-    int64_t deadline_ns;
+    int64_t step_seen_ns, step_seen_cpu_ns; /* when a tick first saw the step */
+    int64_t deadline_ns, deadline_cpu_ns;   /* 0: none */
     size_t memory;
     bool overfull;
     bool armed, timed;
@@ -81,16 +84,26 @@ static uintptr_t interrupted_address(void *context)
 #endif
 }
 
+static void check_times(int64_t now, int64_t cpu)
+{
+    if (!guard.inside || guard.entered != guard.entered_at_tick) {
+        guard.step_seen_ns = now;
+        guard.step_seen_cpu_ns = cpu;
+        guard.entered_at_tick = guard.entered;
+    }
+    if (cpu - guard.step_seen_cpu_ns >= aphi_guard_step_ns ||
+        now - guard.step_seen_ns >= APHI_GUARD_LOADED * aphi_guard_step_ns)
+        guard.expired = guard.stuck = 1;
+    if (aphi_guard_stopped() || (guard.deadline_ns && now >= guard.deadline_ns) ||
+        (guard.deadline_cpu_ns && cpu >= guard.deadline_cpu_ns))
+        guard.expired = 1;
+}
+
 static void on_tick(int signal, siginfo_t *info, void *context)
 {
     (void)signal;
     (void)info;
-    guard.ticks_in_step = guard.inside && guard.entered == guard.entered_at_tick ? guard.ticks_in_step + 1 : 0;
-    guard.entered_at_tick = guard.entered;
-    if (guard.ticks_in_step >= STUCK_TICKS)
-        guard.expired = guard.stuck = 1;
-    if (aphi_guard_stopped() || (guard.deadline_ns && aphi_clock_ns() >= guard.deadline_ns))
-        guard.expired = 1;
+    check_times(aphi_clock_ns(), aphi_clock_cpu_ns());
     uintptr_t at = interrupted_address(context);
     if (!guard.expired || !guard.inside || at < guard.model_code.low || at >= guard.model_code.high)
         return;
@@ -105,6 +118,8 @@ static void on_crash(int signal_number, siginfo_t *info, void *context)
 {
     (void)info;
     (void)context;
+    if (aphi_z3_is_running())
+        aphi_memory_exhausted("the solver crashed, usually because an allocation failed");
     int i = 0;
     while (crashes[i].signal != signal_number)
         i++;
@@ -182,8 +197,8 @@ static void start_timer(void)
 /* Called when the heap grows, where library code can be abandoned. */
 static void on_more_memory(void)
 {
-    bool overfull = guard.memory && aph_heap_bytes() > guard.memory;
-    if (!guard.inside || !(overfull || aphi_guard_expired()))
+    bool overfull = guard.memory && aphi_heap_size() > guard.memory;
+    if (!guard.inside || !(overfull || aphi_guard_expired()) || aphi_z3_is_running())
         return;
     guard.overfull |= overfull;
     siglongjmp(guard.inside->escape, APHI_ESCAPE_TIME);
@@ -194,14 +209,20 @@ void aphi_guard_arm(const aph_model *model, int64_t deadline_ns, size_t memory)
     aphi_guard_disarm();
     guard.armed = true;
     guard.expired = guard.stuck = 0;
-    guard.ticks_in_step = 0;
+    guard.entered_at_tick = UINT64_MAX;
     guard.deadline_ns = deadline_ns;
+    guard.deadline_cpu_ns = 0;
     guard.memory = memory;
     guard.overfull = false;
     aphi_heap_watch = on_more_memory;
     guard.model_code = code_of(model);
     catch_crashes();
     start_timer();
+}
+
+void aphi_guard_limit_cpu(int64_t ns)
+{
+    guard.deadline_cpu_ns = aphi_clock_cpu_ns() + ns;
 }
 
 void aphi_guard_disarm(void)
@@ -220,6 +241,7 @@ void aphi_guard_disarm(void)
     guard.alternate = NULL;
     aphi_heap_watch = NULL;
     guard.armed = guard.timed = false;
+    guard.expired = guard.stuck = 0;
 }
 
 bool aphi_guard_expired(void)

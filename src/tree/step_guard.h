@@ -12,9 +12,15 @@
 #include <stdint.h>
 
 /* Until disarmed, a step of this thread is abandoned when the clock reaches deadline_ns (0: no deadline), when values
- * take more than `memory` bytes (0: no limit), when it has run for five seconds, or when it crashes. Arming again
- * replaces the limits. */
+ * take more than `memory` bytes (0: no limit), when it is stuck, or when it crashes. Arming again replaces the
+ * limits. */
 void aphi_guard_arm(const aph_model *model, int64_t deadline_ns, size_t memory);
+/* Until the guard is armed again, the deadline also counts as passed when this thread has used ns of CPU time. */
+void aphi_guard_limit_cpu(int64_t ns);
+/* The CPU time after which a step is stuck. It is also stuck after APHI_GUARD_LOADED times as long by the clock: on a
+ * busy machine, a thread waits for a processor most of the time. */
+extern int64_t aphi_guard_step_ns;
+enum { APHI_GUARD_LOADED = 20 };
 void aphi_guard_disarm(void);
 bool aphi_guard_expired(void); /* the deadline has passed, or a step is stuck */
 bool aphi_guard_stuck(void);

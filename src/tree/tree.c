@@ -11,6 +11,7 @@
 #include "tree/step.h"
 
 #include "base/memory.h"
+#include "base/plain_text.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -88,7 +89,7 @@ void aph_tree_drop(aph_tree *t)
 
 static _Noreturn void abort_model(const aph_model *model, const char *what)
 {
-    fprintf(stderr, "antiphon: model %s: %s\n", model->name, what);
+    aphi_print(stderr, "antiphon: model %s: %s\n", model->name, what);
     abort();
 }
 
