@@ -40,7 +40,7 @@ typedef struct aph_loaded_model {
     aph_model_source source;
     const char *environment; /* the default for the model: "sync" for a program in Prog, else "tcp" */
     void *library;           /* private */
-    aph_model *prog;         /* private */
+    aph_model *copy;         /* private */
 } aph_loaded_model;
 
 typedef enum aph_load_fault {
@@ -82,6 +82,7 @@ typedef struct aph_check_options {
     aph_oracle_options oracle;         /* environment, limits, promises; `order` is implied by `explain` */
     aph_trace_format format;
     bool explain;                      /* after a pass, return an explanation that an independent replay confirmed */
+    bool ignore_times;                 /* trust the order of the lines, even if their times run backwards */
     const volatile sig_atomic_t *stop; /* if not NULL, the check stops within about 10 ms of *stop becoming nonzero */
     void (*progress)(void *context, uint64_t observations); /* called every few thousand observations; may be NULL */
     void *context;                     /* for progress */
@@ -92,6 +93,7 @@ typedef enum aph_check_verdict {
     APH_CHECK_FAIL,    /* the model does not explain the history; see evidence */
     APH_CHECK_UNKNOWN, /* a limit was reached first; see limit and line */
     APH_CHECK_ERROR,   /* the trace or the model is unusable; see error and message */
+    APH_CHECK_VACUOUS, /* the history has no response, so the model explains it trivially; see message */
 } aph_check_verdict;
 
 typedef enum aph_check_error {
@@ -115,6 +117,8 @@ typedef enum aph_check_error {
     APH_CHECK_MODEL_IMPURE,    /* see APH_FAULT_IMPURE */
     APH_CHECK_MODEL_PROMISE,   /* see APH_FAULT_PROMISE */
     APH_CHECK_MODEL_CALL,      /* see APH_FAULT_CALL */
+    APH_CHECK_TRACE_ORDER,     /* the times of the lines run backwards */
+    APH_CHECK_TRACE_DEEP,      /* values are nested too deeply */
 } aph_check_error;
 
 typedef struct aph_check_result {
@@ -125,7 +129,8 @@ typedef struct aph_check_result {
 
     aph_check_error error;     /* set if the verdict is APH_CHECK_ERROR */
     aph_limit limit;           /* set if the verdict is APH_CHECK_UNKNOWN; APH_LIMIT_STOPPED: by options.stop */
-    char message[512];         /* describes the error, or why the explanation is invalid; otherwise "" */
+    char message[512];         /* describes the error, the step with too many branches, or why the explanation is
+                                * invalid; otherwise "" */
     uint64_t line, column;     /* position of the error or limit, counted from 1; 0 if there is none */
 
     /* With APH_CHECK_FAIL, an object with these fields:
@@ -138,9 +143,9 @@ typedef struct aph_check_result {
      *   all_allowed        true if `allowed` is complete
      *   part               the part of the state, if the state has several parts */
     aph_value evidence;
-    /* With APH_CHECK_PASS and options.explain, an array with an object for each part of the state. Its fields are the
-     * order in which the server took the requests (order: numbers of observations; lines), and the server's choices
-     * (choices, named). */
+    /* With APH_CHECK_PASS or APH_CHECK_VACUOUS and options.explain, an array with an object for each part of the state.
+     * Its fields are the order in which the server took the requests (order: numbers of observations; lines), and the
+     * server's choices (choices, named). */
     aph_value explanation;
     bool explanation_holds;    /* if false, Antiphon has a bug */
 
@@ -151,6 +156,7 @@ typedef struct aph_check_result {
     int64_t check_ns;          /* time in the oracle, excluding evidence_ns and reading the trace */
     int64_t evidence_ns;
     uint64_t resident_kb;      /* largest resident set of the process so far */
+    uint64_t responses;        /* messages from the server; the other observations are requests and losses */
 } aph_check_result;
 
 /* These functions return a result that the caller frees; until then, its values are roots. options may be NULL. */

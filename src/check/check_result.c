@@ -10,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const verdict_names[] = {"pass", "fail", "unknown", "error"};
+static const char *const verdict_names[] = {"pass", "fail", "unknown", "error", "vacuous"};
 enum { VERDICTS = sizeof verdict_names / sizeof *verdict_names };
 static const char *const limit_names[] = {[APH_LIMIT_NONE] = "none",     [APH_LIMIT_TIME] = "time",
                                           [APH_LIMIT_MEMORY] = "memory", [APH_LIMIT_SOLVER] = "solver",
-                                          [APH_LIMIT_WINDOW] = "window", [APH_LIMIT_STOPPED] = "stop"};
+                                          [APH_LIMIT_WINDOW] = "window", [APH_LIMIT_STOPPED] = "stop",
+                                          [APH_LIMIT_BRANCHES] = "branches"};
 
 /* The numbers of a result, by their names in JSON. */
 static const struct number {
@@ -23,7 +24,7 @@ static const struct number {
 } numbers[] = {
 #define NUMBER(name) {#name, offsetof(aph_check_result, name)}
     NUMBER(operations), NUMBER(observations), NUMBER(configurations), NUMBER(steps), NUMBER(solver_calls),
-    NUMBER(parts),      NUMBER(check_ns),     NUMBER(resident_kb),
+    NUMBER(parts),      NUMBER(check_ns),     NUMBER(resident_kb),    NUMBER(responses),
 #undef NUMBER
 };
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
@@ -38,8 +39,9 @@ static void mark_result(void *context)
 aph_check_result *aphi_check_result_make(const char *file, const char *model)
 {
     aph_check_result *r = aphi_alloc_zero(sizeof *r);
-    r->file = strdup(file);
-    r->model = strdup(model ? model : "");
+    r->file = aphi_copy_text(file, strlen(file));
+    model = model ? model : "";
+    r->model = aphi_copy_text(model, strlen(model));
     aph_root_add(mark_result, r);
     return r;
 }
@@ -92,9 +94,13 @@ aph_value aph_check_result_value(const aph_check_result *r)
         v = aph_put(v, numbers[i].name, aph_int(*(const int64_t *)((const char *)r + numbers[i].offset)));
     switch (r->verdict) {
     case APH_CHECK_PASS: return r->explanation ? put_explanation(v, r) : v;
+    case APH_CHECK_VACUOUS:
+        v = aph_put(v, "why", aph_str(r->message));
+        return r->explanation ? put_explanation(v, r) : v;
     case APH_CHECK_FAIL: return aph_put(aph_put(v, "evidence", r->evidence), "evidence_ns", aph_int(r->evidence_ns));
     case APH_CHECK_UNKNOWN:
-        return aph_put(aph_put(v, "limit", aph_str(limit_names[r->limit])), "limit_line", aph_int((int64_t)r->line));
+        v = aph_put(aph_put(v, "limit", aph_str(limit_names[r->limit])), "limit_line", aph_int((int64_t)r->line));
+        return *r->message ? aph_put(v, "limit_message", aph_str(r->message)) : v;
     case APH_CHECK_ERROR: return aph_put(v, "error", error_value(r));
     }
     return v;
@@ -117,7 +123,7 @@ static char *text_in(aph_value object, const char *name)
     size_t n;
     aph_value v = aph_field(object, name);
     const char *bytes = aph_bytes_of(&v, &n);
-    return strndup(bytes, n);
+    return aphi_copy_text(bytes, n);
 }
 
 static int64_t number_in(aph_value object, const char *name)

@@ -77,8 +77,10 @@ static void add_answer(aphi_history_capture *h, aphi_history_event e)
 {
     struct aphi_open_request request = {0};
     bool known = end_request(h, e.connection, &request);
-    if (!h->count)
+    if (!h->count && h->split)
         return;
+    if (!h->count) /* a server without rpc may send before the first request */
+        find_part(h, APH_NIL, false);
     aphi_history *history = &h->parts[request.part].history;
     bool pair = known && history->paired;
     e.other = pair ? request.event : SIZE_MAX;

@@ -126,12 +126,12 @@ static bool open_prog(const char *path, aph_loaded_model *loaded, aph_load_error
     bool ok = aphi_buffer_load(&text, path, SIZE_MAX) || fail_unreadable(path, error);
     if (ok) {
         char *name = stem(path);
-        loaded->prog = aph_prog_read(text.data, text.n, name, &place);
+        loaded->copy = aph_prog_read(text.data, text.n, name, &place);
         free(name);
-        ok = loaded->prog ||
+        ok = loaded->copy ||
              fail(error, APH_LOAD_SYNTAX, "%s:%d:%d: %s", path, place.line, place.column, place.message);
     }
-    loaded->model = loaded->prog;
+    loaded->model = loaded->copy;
     aphi_buffer_free(&text);
     return ok;
 }
@@ -165,6 +165,19 @@ static bool fail_load(const char *shown, aph_load_error *error)
                     : "correct the name: <antiphon/model.h> and <antiphon/value.h> declare the functions for models");
 }
 
+/* Copies the model. A library that was compiled with an earlier header has fewer fields; those that it lacks are
+ * zero. */
+static aph_model *copy_model(void *library, const aph_model *model)
+{
+    const size_t *known = dlsym(library, "aph_model_size");
+    const bool *ignores_connections = dlsym(library, "aph_model_ignores_connections");
+    size_t size = known ? *known : offsetof(aph_model, patience_ms);
+    aph_model *copy = aphi_alloc_zero(sizeof *copy);
+    memcpy(copy, model, size < sizeof *copy ? size : sizeof *copy);
+    copy->ignores_connections = ignores_connections && *ignores_connections;
+    return copy;
+}
+
 /* shown: the path given by the caller, for messages. */
 static bool open_library(const char *path, const char *shown, aph_loaded_model *loaded, aph_load_error *error)
 {
@@ -185,7 +198,7 @@ static bool open_library(const char *path, const char *shown, aph_loaded_model *
                     shown, model->version, APH_MODEL_VERSION);
     if (!model->name || !model->step)
         return fail(error, APH_LOAD_NO_MODEL, "%s: the model has no %s", shown, model->name ? ".step" : ".name");
-    loaded->model = model;
+    loaded->model = loaded->copy = copy_model(loaded->library, model);
     return true;
 }
 
@@ -347,6 +360,17 @@ static bool cache_key(compilation *c, uint64_t *key, aph_load_error *error)
     return ok;
 }
 
+/* Returns true if the model uses the numbers of connections only as arguments of aph_send. */
+static bool ignores_connections(compilation *c)
+{
+    int argc = c->argc;
+    add_argument(c, &argc, "-w");
+    add_argument(c, &argc, "-fsyntax-only");
+    add_argument(c, &argc, "-DAPH_OPAQUE_CONNECTIONS");
+    add_argument(c, &argc, c->source);
+    return aphi_process_run(&(aphi_process_options){.argv = c->argv, .err = APHI_PROCESS_NULL}, NULL) == 0;
+}
+
 static void sync_file(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -359,12 +383,15 @@ static void sync_file(const char *path)
 static bool compile_library(compilation *c, const char *directory, const char *target, aph_load_error *error)
 {
     aphi_buffer temporary = {0};
+    bool ignores = ignores_connections(c);
     int argc = c->argc;
     aphi_buffer_format(&temporary, "%s/new-XXXXXX", directory);
     int fd = mkstemp(aphi_buffer_text(&temporary));
     bool ok = fd >= 0 || fail(error, APH_LOAD_SETUP, "cannot write to %s: %s", directory, strerror(errno));
     if (ok) {
         close(fd);
+        if (ignores)
+            add_argument(c, &argc, "-DAPH_IGNORES_CONNECTIONS");
         add_argument(c, &argc, "-shared");
         add_argument(c, &argc, "-o");
         add_argument(c, &argc, temporary.data);
@@ -474,7 +501,10 @@ bool aph_model_load(const char *spec, aph_loaded_model *loaded, aph_load_error *
 
 void aph_model_unload(aph_loaded_model *loaded)
 {
-    aph_prog_free(loaded->prog);
+    if (loaded->source == APH_MODEL_PROG)
+        aph_prog_free(loaded->copy);
+    else
+        free(loaded->copy);
     if (loaded->library)
         dlclose(loaded->library);
     *loaded = (aph_loaded_model){.source = loaded->source};

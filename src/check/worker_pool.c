@@ -10,6 +10,7 @@
 #include "check/check_result.h"
 
 #include "base/buffer.h"
+#include "base/memory.h"
 #include "base/process.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORKERS_MAX = 256, POLL_MS = 200 };
+enum { WORKERS_MAX = 256, POLL_MS = 200, OUT_OF_MEMORY = 3 /* exit code of a worker */ };
 
 typedef struct pool {
     const aph_model *model;
@@ -70,6 +71,7 @@ static void write_result(int fd, size_t file, const aph_check_result *r)
 
 static _Noreturn void run_worker(const pool *p, int out)
 {
+    aphi_memory_set_exit(OUT_OF_MEMORY);
     aph_check_options options = *p->options;
     options.progress = NULL;
     signal(SIGINT, SIG_DFL);
@@ -98,6 +100,11 @@ static aph_check_result *dead_worker_result(const pool *p, size_t file, int stat
 {
     char message[200];
     aph_check_result *r = aphi_check_result_make(p->paths[file], p->model->name);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == OUT_OF_MEMORY) {
+        r->verdict = APH_CHECK_UNKNOWN;
+        r->limit = APH_LIMIT_MEMORY;
+        return r;
+    }
     if (WIFSIGNALED(status))
         snprintf(message, sizeof message, "the worker that checked it was killed by signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
@@ -211,25 +218,9 @@ static void end_worker(const pool *p, worker *w, bool complete)
     aphi_buffer_free(&w->partial);
 }
 
-static void run_pool(pool *p, size_t jobs)
+static void run_here(const pool *p, size_t from)
 {
-    worker workers[WORKERS_MAX];
-    size_t started = 0;
-    p->next = mmap(NULL, sizeof *p->next, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (p->next == MAP_FAILED)
-        return;
-    atomic_store(p->next, 0);
-    while (started < jobs && start_worker(p, workers, started))
-        started++;
-    bool complete = read_workers(p, workers, started);
-    for (size_t i = 0; i < started; i++)
-        end_worker(p, &workers[i], complete);
-    munmap((void *)p->next, sizeof *p->next);
-}
-
-static void run_here(const pool *p)
-{
-    for (size_t i = 0; i < p->count && !is_stopped(p); i++) {
+    for (size_t i = from; i < p->count && !is_stopped(p); i++) {
         aph_check_result *r = aph_check_file(p->model, p->paths[i], p->options);
         if (is_stopped(p) && r->verdict != APH_CHECK_PASS && r->verdict != APH_CHECK_FAIL) {
             aph_check_result_free(r);
@@ -238,6 +229,34 @@ static void run_here(const pool *p)
         if (!p->receive(p->context, i, r))
             return;
     }
+}
+
+/* Returns true if the checks are to continue, with the files that no worker has taken, because workers crashed. */
+static bool run_workers(const pool *p, size_t jobs)
+{
+    worker workers[WORKERS_MAX];
+    size_t started = 0;
+    while (started < jobs && start_worker(p, workers, started))
+        started++;
+    bool complete = read_workers(p, workers, started);
+    for (size_t i = 0; i < started; i++)
+        end_worker(p, &workers[i], complete);
+    if (!started)
+        run_here(p, atomic_load(p->next));
+    return complete && started;
+}
+
+static void run_pool(pool *p, size_t jobs)
+{
+    p->next = mmap(NULL, sizeof *p->next, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (p->next == MAP_FAILED) {
+        run_here(p, 0);
+        return;
+    }
+    atomic_store(p->next, 0);
+    while (atomic_load(p->next) < p->count && run_workers(p, jobs))
+        continue;
+    munmap((void *)p->next, sizeof *p->next);
 }
 
 void aph_check_files(const aph_model *model, const char *const *paths, size_t count, const aph_check_options *options,
@@ -253,5 +272,5 @@ void aph_check_files(const aph_model *model, const char *const *paths, size_t co
     if (jobs > 1)
         run_pool(&p, jobs);
     else
-        run_here(&p);
+        run_here(&p, 0);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "base/memory.h"
 #include "tree/step_guard.h"
+#include "value/json_syntax.h"
 
 enum { WAIT_MS = 100 };
 
@@ -172,6 +173,19 @@ bool aphi_cursor_fail_nul(aphi_cursor *c)
 bool aphi_cursor_fail_here(aphi_cursor *c, const char *message)
 {
     return *c->at == '\0' ? aphi_cursor_fail_nul(c) : aphi_cursor_fail(c, APHI_TRACE_MALFORMED, c->at, message);
+}
+
+bool aphi_cursor_fail_deep(aphi_cursor *c)
+{
+    static const char message[] = "values are nested more than 256 levels deep, the limit of Antiphon; write the inner "
+                                  "ones as strings";
+    _Static_assert(APHI_MESSAGE_DEPTH == 256, "as in the message");
+    return *c->at == '\0' ? aphi_cursor_fail_nul(c) : aphi_cursor_fail(c, APHI_TRACE_DEEP, c->at, message);
+}
+
+bool aphi_cursor_fail_memory(aphi_cursor *c)
+{
+    return aphi_cursor_fail(c, APHI_TRACE_MEMORY, c->at, "a message needs more memory than allowed by --memory");
 }
 
 size_t aphi_slice_find(aphi_slice s, const char *const *names, size_t count)

@@ -70,6 +70,10 @@ bool aphi_cursor_fail(aphi_cursor *c, aphi_trace_fault fault, const char *where,
 bool aphi_cursor_fail_nul(aphi_cursor *c);
 /* Fails at c->at: at a NUL as above, else as malformed. */
 bool aphi_cursor_fail_here(aphi_cursor *c, const char *message);
+/* Fails at c->at: at a NUL as above, else because of the limit APHI_MESSAGE_DEPTH. */
+bool aphi_cursor_fail_deep(aphi_cursor *c);
+/* Fails because of --memory. */
+bool aphi_cursor_fail_memory(aphi_cursor *c);
 /* Returns the index of the name that equals the slice, or count. */
 size_t aphi_slice_find(aphi_slice s, const char *const *names, size_t count);
 bool aphi_slice_is(aphi_slice s, const char *text);

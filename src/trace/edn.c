@@ -13,9 +13,9 @@
 #include <string.h>
 #include "base/memory.h"
 #include "value/heap.h"
+#include "value/json_syntax.h"
 
-enum { DEPTH_MAX = 256 };
-static const char too_deep[] = "forms are nested more than 256 levels deep";
+enum { DEPTH_MAX = APHI_MESSAGE_DEPTH };
 
 static bool read_form(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth);
 static bool skip_blank(aphi_cursor *c, int depth);
@@ -55,7 +55,7 @@ static bool is_digit(char byte)
 static bool skip_discarded(aphi_cursor *c, int depth)
 {
     if (depth >= DEPTH_MAX)
-        return fail_malformed(c, c->at, too_deep);
+        return aphi_cursor_fail_deep(c);
     c->at += 2;
     return skip_blank(c, depth + 1) && read_form(NULL, c, NULL, depth + 1);
 }
@@ -290,6 +290,8 @@ static bool read_items(aphi_edn *e, aphi_cursor *c, char closing, size_t *count,
             break;
         if (!read_form(e, c, &item, depth + 1))
             return false;
+        if (e && aphi_heap_exceeds_limit(e->size_before))
+            return aphi_cursor_fail_memory(c);
         if (e)
             APHI_PUSH(e->stack, e->stack_count, e->stack_capacity, item);
     }
@@ -366,7 +368,7 @@ static bool read_tagged(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)
 static bool read_form(aphi_edn *e, aphi_cursor *c, aph_value *v, int depth)
 {
     if (depth >= DEPTH_MAX)
-        return fail_malformed(c, c->at, too_deep);
+        return aphi_cursor_fail_deep(c);
     switch (*c->at) {
     case '{': return read_map(e, c, v, depth);
     case '[': return read_sequence(e, c, 1, ']', v, depth);
@@ -397,6 +399,7 @@ bool aphi_edn_skip(aphi_cursor *c)
 bool aphi_edn_build(aphi_edn *e, aphi_cursor *c, aph_value *v)
 {
     e->stack_count = 0;
+    e->size_before = aphi_heap_size();
     APHI_RESERVE(e->stack, e->stack_capacity, 1); /* aph_array needs a pointer for empty collections too */
     return read_form(e, c, v, 0);
 }

@@ -16,6 +16,7 @@
 typedef struct aphi_edn {
     aph_value *stack; /* items of open collections */
     size_t stack_count, stack_capacity;
+    size_t size_before; /* of the heap, when the form began */
     aphi_buffer text; /* a string with its escapes resolved */
 } aphi_edn;
 

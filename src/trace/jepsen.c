@@ -12,11 +12,12 @@
  * Invariants: a process has at most one open operation.
  */
 #include <string.h>
+#include <antiphon/oracle.h>
 #include "trace/json_scan.h"
 #include "trace/reader.h"
 
-enum { PROCESS, TYPE, F, VALUE, KEY, ERROR, TIME, KEYS };
-static const char *const keys[KEYS] = {"process", "type", "f", "value", "key", "error", "time"};
+enum { PROCESS, TYPE, F, VALUE, KEY, ERROR, TIME, INDEX, KEYS };
+static const char *const keys[KEYS] = {"process", "type", "f", "value", "key", "error", "time", "index"};
 
 enum { INVOKE, OK, FAIL, INFO, TYPES };
 static const char *const types[TYPES] = {"invoke", "ok", "fail", "info"};
@@ -218,6 +219,9 @@ static int get_process(aphi_trace *t, const operation *op, int64_t *process, boo
         return aphi_trace_fail(t, APHI_TRACE_MALFORMED, s.at,
                                "a :process must be an integer from 0, without quotes, or a name such as :nemesis");
     *process = aph_int_of(v);
+    if (*process >= APH_ACCEPTED)
+        return aphi_trace_fail(t, APHI_TRACE_MALFORMED, s.at, "a :process must be below %lld; use smaller numbers",
+                               (long long)APH_ACCEPTED);
     return 1;
 }
 
@@ -235,17 +239,23 @@ static int get_type(aphi_trace *t, const operation *op, int *type)
                            shown_length(name), name.at);
 }
 
+/* The index is the position in the history. Clients may read the clock before they append, so that times can be out of
+ * order although the operations are not. */
+static int check_order(aphi_trace *t, const operation *op)
+{
+    return op->member[INDEX].at ? aphi_trace_check_order(t, &t->index, op->member[INDEX], "index")
+                                : aphi_trace_check_order(t, &t->time, op->member[TIME], "time");
+}
+
 static int read_operation(aphi_trace *t, const operation *op, aphi_observation *o)
 {
     bool named = false;
     int type = TYPES;
     if (get_process(t, op, &o->process, &named) < 0)
         return -1;
-    if (op->member[TIME].at && aphi_slice_int(op->member[TIME], &o->time) != APHI_TRACE_NONE)
-        o->time = APHI_NO_TIME;
     if (named)
         return read_note(op, o);
-    if (get_type(t, op, &type) < 0)
+    if (check_order(t, op) < 0 || get_type(t, op, &type) < 0)
         return -1;
     aphi_open_queue *queue = aphi_open_requests_at(&t->open_requests, o->process);
     int status = type == INVOKE ? read_invoke(t, op, queue, o) : read_end(t, op, queue, type, o);

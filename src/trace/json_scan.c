@@ -9,8 +9,10 @@
 #include "trace/json_scan.h"
 
 #include <string.h>
+#include "value/heap.h"
+#include "value/json_syntax.h"
 
-enum { DEPTH_MAX = 256 }; /* as in aph_json_read */
+enum { DEPTH_MAX = APHI_MESSAGE_DEPTH + 4 }; /* a message is inside an object */
 
 static bool skip_value(aphi_cursor *c, bool integers, int depth);
 
@@ -92,19 +94,17 @@ static bool skip_number(aphi_cursor *c, bool integers)
         return false;
     if (*first == '0' && c->at > first + 1)
         return aphi_cursor_fail(c, APHI_TRACE_MALFORMED, first, "a number must not begin with 0");
-    aphi_slice whole = {from, (size_t)(c->at - from)};
+    const char *point = c->at;
     if (!skip_fraction(c))
         return false;
     if (*c->at == '\0' && c->at == c->end && !c->whole)
         return aphi_cursor_fail_nul(c);
-    if (!integers)
+    aph_value i;
+    if (!integers || aph_json_read(from, (size_t)(c->at - from), &i, NULL))
         return true;
-    if (c->at > whole.at + whole.n)
+    if (c->at > point)
         return aphi_cursor_fail(c, APHI_TRACE_FRACTION, from,
                                 "only integers can be used in a message; write the number as a string or scale it");
-    int64_t i;
-    if (aphi_slice_int(whole, &i) == APHI_TRACE_NONE)
-        return true;
     return aphi_cursor_fail(c, APHI_TRACE_RANGE, from,
                             "the integer does not fit in 64 bits; write it as a string");
 }
@@ -192,7 +192,7 @@ static bool skip_object(aphi_cursor *c, bool integers, int depth)
 static bool skip_value(aphi_cursor *c, bool integers, int depth)
 {
     if (depth >= DEPTH_MAX)
-        return aphi_cursor_fail_here(c, "values are nested too deeply");
+        return aphi_cursor_fail_deep(c);
     switch (*c->at) {
     case '"': return skip_string(c);
     case '{': return skip_object(c, integers, depth);
@@ -251,11 +251,17 @@ bool aphi_json_members(aphi_cursor *c, const char *const *names, aphi_slice *sli
 
 bool aphi_json_build(aphi_cursor *c, aphi_slice s, aph_value *v)
 {
+    size_t before = aphi_heap_size();
     aph_json_error error;
-    if (aph_json_read(s.at, s.n, v, &error))
+    bool beyond;
+    if (aphi_json_read_message(s.at, s.n, v, &error, &beyond))
         return true;
     c->at = s.at;
-    if (!aphi_json_skip(c, true))
+    if (aphi_heap_exceeds_limit(before))
+        return aphi_cursor_fail_memory(c);
+    if (!skip_value(c, true, DEPTH_MAX - APHI_MESSAGE_DEPTH))
         return false;
-    return aphi_cursor_fail(c, APHI_TRACE_MALFORMED, s.at + error.offset, "half a surrogate pair");
+    bool twice = s.at[error.offset] == '{';
+    return aphi_cursor_fail(c, APHI_TRACE_MALFORMED, s.at + error.offset,
+                            twice ? "a name occurs twice in this object; remove one" : "half a surrogate pair");
 }

@@ -5,6 +5,7 @@
  * The k-th "recv" or "lost" line of a connection ends the k-th request on it. If the model does not promise rpc, the
  * server may send more responses than there are requests.
  */
+#include <antiphon/oracle.h>
 #include "trace/json_scan.h"
 #include "trace/reader.h"
 
@@ -37,6 +38,10 @@ static int read_send(aphi_trace *t, aphi_cursor *c, aphi_slice text, aphi_observ
     if (get_message(t, c, text, &o->message) < 0)
         return -1;
     aphi_open_queue *queue = aphi_open_requests_at(&t->open_requests, o->connection);
+    if (o->connection >= APH_ACCEPTED && !queue->lasting)
+        return aphi_trace_fail(t, APHI_TRACE_MALFORMED, text.at,
+                               "connections from %lld on are opened by the server and begin with \"recv\"; give the "
+                               "connections of clients smaller numbers", (long long)APH_ACCEPTED);
     aphi_open_queue_push(queue, o->number);
     queue->line = o->line;
     return 1;
@@ -50,8 +55,10 @@ static int end_request(aphi_trace *t, aphi_observation *o, const char *where)
         return 1;
     }
     /* Without rpc, the server may send first. */
-    if (!aphi_trace_paired(t) && o->kind == APHI_RECEIVED)
+    if (!aphi_trace_paired(t) && o->kind == APHI_RECEIVED) {
+        queue->lasting = o->connection >= APH_ACCEPTED;
         return 1;
+    }
     return aphi_trace_fail(t, APHI_TRACE_ORPHAN, where,
                            "connection %lld has no open request; add the missing \"send\" line",
                            (long long)o->connection);
@@ -103,11 +110,9 @@ static int read_observation(aphi_trace *t, aphi_cursor *c, const aphi_slice *fou
         return aphi_trace_fail(t, APHI_TRACE_MALFORMED, t->source.at,
                                "a line must have one of \"send\", \"recv\", \"lost\" and \"note\"; this one has %s",
                                count ? "more than one" : "none");
-    if (found[TIME].at && aphi_slice_int(found[TIME], &o->time) != APHI_TRACE_NONE)
-        o->time = APHI_NO_TIME;
     if (found[NOTE].at)
         return read_note(found[NOTE], o);
-    if (get_connection(t, c, found, &o->connection) < 0)
+    if (aphi_trace_check_order(t, &t->time, found[TIME], "time") < 0 || get_connection(t, c, found, &o->connection) < 0)
         return -1;
     o->process = o->connection;
     if (found[SEND].at)

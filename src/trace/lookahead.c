@@ -16,6 +16,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include "base/memory.h"
+#include "value/heap.h"
 
 enum { LASTS = 1024, ORIGINS = 4096, PROBES = 8, SIZE_FIRST = 64, SIZE_LAST = APHI_TRACE_REACH }; /* powers of two */
 enum { HORIZON = 4096, LEAVES_MAX = 32 }; /* observations read ahead for hints; values examined in each */
@@ -202,7 +203,7 @@ static void read_next(aphi_lookahead *a)
 /* Returns true if more must be read for the request at the head. */
 static bool wants_more(aphi_lookahead *a)
 {
-    if (a->status <= 0 || a->tail - a->head >= SIZE_LAST)
+    if (a->status <= 0 || a->tail - a->head >= SIZE_LAST || aphi_heap_is_tight())
         return false;
     return !slot_at(a, a->head)->settled || (a->tail - a->head < HORIZON && aphi_trace_paired(a->trace));
 }

@@ -3,7 +3,8 @@
  * lookahead.h - a trace in which each request comes with its end.
  *
  * An oracle that knows the end of each request in advance searches far less. So observations are read ahead to the end
- * of the current request: at least 4,096, at most 65,536. Requests without effect (APHI_UNDONE) are omitted.
+ * of the current request: at least 4,096, at most 65,536, fewer if values take half of the memory limit. Requests
+ * without effect (APHI_UNDONE) are omitted.
  */
 #ifndef APHI_TRACE_LOOKAHEAD_H
 #define APHI_TRACE_LOOKAHEAD_H

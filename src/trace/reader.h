@@ -14,6 +14,12 @@
 /* Returns 1 with an observation, 0 at the end, -1 on an error. */
 typedef int aphi_reader(aphi_trace *t, aphi_observation *o);
 
+/* The latest time or index of an observation. */
+typedef struct aphi_latest {
+    long double number; /* exact for 64-bit integers */
+    uint64_t line;      /* 0: none yet */
+} aphi_latest;
+
 struct aphi_trace {
     char *file;
     aphi_byte_source source;
@@ -29,6 +35,8 @@ struct aphi_trace {
     char bracket;          /* closes the vector or array of operations; 0: none is open */
     bool closed;           /* the array was closed, so nothing may follow */
     uint64_t objects;      /* number of JSON objects read */
+    bool ignore_times;
+    aphi_latest time, index;
 };
 
 aphi_reader aphi_read_jsonl, aphi_read_log, aphi_read_edn, aphi_read_json;
@@ -42,6 +50,8 @@ int aphi_trace_fail_cursor(aphi_trace *t, const aphi_cursor *c);
  * -1 on an error. */
 int aphi_trace_widen(aphi_trace *t);
 aphi_cursor aphi_trace_cursor(const aphi_trace *t);
+/* Fails if the time or index of an observation is below the latest one. Other text than a number is ignored. */
+int aphi_trace_check_order(aphi_trace *t, aphi_latest *latest, aphi_slice text, const char *name);
 
 /* Returns 1 with a cursor over the next line that is not blank, 0 at the end, -1 on an error. Afterwards, call
  * aphi_byte_source_line_done with the cursor's end. */

@@ -110,6 +110,48 @@ int aphi_trace_line(aphi_trace *t, aphi_cursor *c, bool *complete)
     }
 }
 
+/* ---- the order of lines ------------------------------------------------------------------------------------------ */
+
+/* Reads a decimal number, or one of EDN with the suffix N or M. A number that is rounded is still ordered. */
+static bool read_number(aphi_slice text, long double *number)
+{
+    char copy[64], *end;
+    int64_t i;
+    if (aphi_slice_int(text, &i) == APHI_TRACE_NONE) {
+        *number = (long double)i;
+        return true;
+    }
+    if (text.n && (text.at[text.n - 1] == 'N' || text.at[text.n - 1] == 'M'))
+        text.n--;
+    if (!text.n || text.n >= sizeof copy)
+        return false;
+    memcpy(copy, text.at, text.n);
+    copy[text.n] = '\0';
+    if (strspn(copy, "+-.0123456789eE") < text.n)
+        return false;
+    *number = strtold(copy, &end);
+    return *end == '\0';
+}
+
+int aphi_trace_check_order(aphi_trace *t, aphi_latest *latest, aphi_slice text, const char *name)
+{
+    long double number;
+    if (t->ignore_times || !text.at || !read_number(text, &number))
+        return 1;
+    if (latest->line && number < latest->number)
+        return aphi_trace_fail(t, APHI_TRACE_ORDER, text.at,
+                               "the %s is below that of line %llu, but lines must be in chronological order; sort "
+                               "them, or use --ignore-times if their order is right", name,
+                               (unsigned long long)latest->line);
+    *latest = (aphi_latest){number, t->source.line};
+    return 1;
+}
+
+bool aphi_trace_timed(const aphi_trace *t)
+{
+    return t->time.line || t->index.line;
+}
+
 /* ---- recognizing the format -------------------------------------------------------------------------------------- */
 
 /* Distinguishes jsonl and Jepsen operations by the keys of an object. In a malformed object, the keys before the error
@@ -245,6 +287,7 @@ static aphi_trace *make_trace(const char *file, int fd, const void *bytes, size_
     t->error.file = t->file = aphi_copy(file, strlen(file) + 1);
     t->format = o.format;
     t->model = o.model;
+    t->ignore_times = o.ignore_times;
     aphi_byte_source_init(&t->source, fd, bytes, n, o.buffer, o.form_max);
     aph_root_add(mark_trace, t);
     return t;
@@ -285,7 +328,7 @@ int aphi_trace_next(aphi_trace *t, aphi_observation *o)
         return -1;
     if (t->over || (!t->read && start_reader(t) < 0))
         return t->over ? 0 : -1;
-    *o = (aphi_observation){.number = t->number, .ends = APHI_NO_NUMBER, .time = APHI_NO_TIME};
+    *o = (aphi_observation){.number = t->number, .ends = APHI_NO_NUMBER};
     int status = t->read(t, o);
     if (status > 0)
         t->number++;

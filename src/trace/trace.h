@@ -20,7 +20,6 @@ typedef enum aphi_observation_kind {
 } aphi_observation_kind;
 
 #define APHI_NO_NUMBER UINT64_MAX
-#define APHI_NO_TIME (-1)
 
 /* An APHI_UNDONE follows its request by fewer observations than this. A later one is returned as APHI_LOST, to bound
  * the memory of readers. */
@@ -34,7 +33,6 @@ typedef struct aphi_observation {
     uint64_t number;    /* of this observation in the trace, from 0 */
     uint64_t ends;      /* the number of the request that this ends; APHI_NO_NUMBER if none, or unknown */
     uint64_t line;
-    int64_t time;       /* as recorded, or APHI_NO_TIME */
 } aphi_observation;
 
 /* Errors in a trace: name and meaning. */
@@ -50,7 +48,10 @@ typedef struct aphi_observation {
     X(FRACTION, "a number that is not an integer") \
     X(NUL, "a raw NUL byte") \
     X(TYPE, "an unknown type of operation") \
-    X(LONG, "a line or form is too long")
+    X(LONG, "a line or form is too long") \
+    X(ORDER, "times that run backwards") \
+    X(DEEP, "values are nested too deeply") \
+    X(MEMORY, "the memory limit was reached")
 
 typedef enum aphi_trace_fault {
 #define X(name, text) APHI_TRACE_##name,
@@ -70,6 +71,7 @@ typedef struct aphi_trace_options {
     const aph_model *model; /* for its jepsen hook and its promise rpc; may be NULL; must outlive the trace */
     size_t buffer;          /* bytes per read; 0: 1 MiB */
     size_t form_max;        /* bytes of the longest line or form; 0: 64 MiB */
+    bool ignore_times;      /* accept times and indices that run backwards */
 } aphi_trace_options;
 
 typedef struct aphi_trace aphi_trace;
@@ -92,5 +94,8 @@ aph_trace_format aphi_trace_format_of(const aphi_trace *t);
 /* Returns true if the request of each end is known. This always holds in Jepsen's formats. In jsonl, the k-th response
  * on a connection belongs to its k-th request, unless there is a model that does not promise rpc. */
 bool aphi_trace_paired(const aphi_trace *t);
+/* Returns true if a line that was read has a time or an index, so that a later line may prove that the lines are not in
+ * chronological order. */
+bool aphi_trace_timed(const aphi_trace *t);
 
 #endif
