@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
@@ -14,9 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include "base/error.h"
 #include "base/memory.h"
+
+enum { LOCAL_S = 4 }; /* to wait for room in the queue of a local socket, in seconds */
 
 in_port_t aphi_port_free(in_port_t port, bool datagrams)
 {
@@ -126,6 +131,24 @@ bool aphi_port_is_exhausted(int error)
     return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
+bool aphi_port_has_no_network(int error)
+{
+    return error == ENETUNREACH || error == EHOSTUNREACH || error == ENETDOWN || error == EAFNOSUPPORT ||
+           error == EPROTONOSUPPORT || error == EADDRNOTAVAIL;
+}
+
+bool aphi_port_check_loopback(char *error, size_t size)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(1), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool usable = fd >= 0 && connect(fd, (const struct sockaddr *)&at, sizeof at) == 0; /* sends nothing */
+    int failure = errno;
+    if (fd >= 0)
+        close(fd);
+    return usable || aphi_fail(error, size, "127.0.0.1: no connection is possible: %s; set up the loopback interface "
+                               "(ip link set lo up)", strerror(failure));
+}
+
 void aphi_port_raise_limit(size_t need)
 {
     struct rlimit files;
@@ -135,33 +158,113 @@ void aphi_port_raise_limit(size_t need)
     }
 }
 
-bool aphi_port_resolve(const char *target, bool datagrams, struct sockaddr_storage *address, socklen_t *address_size,
-                       char *error, size_t size)
+/* ---- addresses --------------------------------------------------------------------------------------------------- */
+
+static const char unix_prefix[] = "unix:";
+
+static const char *unix_path(const char *target)
+{
+    size_t n = sizeof unix_prefix - 1;
+    return strncmp(target, unix_prefix, n) ? NULL : target + n;
+}
+
+/* Stores the host, malloc'ed, and the text of the port. */
+static bool split_target(const char *target, char **host, const char **port_text, char *error, size_t size)
 {
     const char *colon = strrchr(target, ':');
     bool v6 = target[0] == '[';
     const char *end = v6 ? strchr(target, ']') : colon;
-    if (!colon || !end || (v6 && end + 1 != colon) || (!v6 && memchr(target, ':', (size_t)(colon - target))))
-        return aphi_fail(error, size, "%s: not HOST:PORT or [V6]:PORT", target);
-    char *host = aphi_copy(target + v6, (size_t)(end - target - v6) + 1);
-    host[end - target - v6] = 0;
+    if (!colon || !end || (v6 && end + 1 != colon) || (!v6 && memchr(target, ':', (size_t)(colon - target))) ||
+        end == target + v6)
+        return aphi_fail(error, size, "%s: not HOST:PORT, [V6]:PORT or unix:PATH", target);
     char *rest;
     unsigned long port = strtoul(colon + 1, &rest, 10);
-    if (colon[1] < '0' || colon[1] > '9' || *rest || port == 0 || port > 65535 || !*host) {
-        free(host);
+    if (colon[1] < '0' || colon[1] > '9' || *rest || port == 0 || port > 65535)
         return aphi_fail(error, size, "%s: not HOST:PORT with a port from 1 to 65535", target);
-    }
-    struct addrinfo wanted = {.ai_family = v6 ? AF_INET6 : AF_UNSPEC,
+    *host = aphi_copy(target + v6, (size_t)(end - target - v6) + 1);
+    (*host)[end - target - v6] = 0;
+    *port_text = colon + 1;
+    return true;
+}
+
+bool aphi_port_is_address(const char *target, bool datagrams, char *error, size_t size)
+{
+    const char *path = unix_path(target), *port;
+    char *host;
+    if (path && datagrams)
+        return aphi_fail(error, size, "%s: unix:PATH is for connections, not for datagrams", target);
+    if (path && (!*path || strlen(path) >= sizeof ((struct sockaddr_un *)0)->sun_path))
+        return aphi_fail(error, size, "%s: the path must have 1 to %zu bytes", target,
+                         sizeof ((struct sockaddr_un *)0)->sun_path - 1);
+    if (path)
+        return true;
+    if (!split_target(target, &host, &port, error, size))
+        return false;
+    free(host);
+    return true;
+}
+
+static bool resolve_host(const char *target, bool datagrams, struct addrinfo **found, char *error, size_t size)
+{
+    char *host;
+    const char *port;
+    struct addrinfo wanted = {.ai_family = target[0] == '[' ? AF_INET6 : AF_UNSPEC,
                               .ai_socktype = datagrams ? SOCK_DGRAM : SOCK_STREAM};
-    struct addrinfo *found = NULL;
-    int failed = getaddrinfo(host, colon + 1, &wanted, &found);
+    if (!split_target(target, &host, &port, error, size))
+        return false;
+    int failed = getaddrinfo(host, port, &wanted, found);
     if (failed)
         aphi_fail(error, size, "%s: unknown host %s: %s", target, host, gai_strerror(failed));
     free(host);
-    if (failed)
+    return !failed;
+}
+
+bool aphi_port_resolve(const char *target, bool datagrams, struct sockaddr_storage *address, socklen_t *address_size,
+                       char *error, size_t size)
+{
+    struct addrinfo *found = NULL;
+    if (!aphi_port_is_address(target, datagrams, error, size))
+        return false;
+    if (unix_path(target)) {
+        struct sockaddr_un at = {.sun_family = AF_UNIX};
+        strcpy(at.sun_path, unix_path(target));
+        memcpy(address, &at, sizeof at);
+        *address_size = sizeof at;
+        return true;
+    }
+    if (!resolve_host(target, datagrams, &found, error, size))
         return false;
     memcpy(address, found->ai_addr, found->ai_addrlen);
     *address_size = found->ai_addrlen;
     freeaddrinfo(found);
     return true;
+}
+
+/* A full queue of a local socket refuses a connection at once, unless connect may block. */
+static int connect_local(int fd, const struct sockaddr *address, socklen_t size)
+{
+    int flags = fcntl(fd, F_GETFL), status;
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &(struct timeval){.tv_sec = LOCAL_S}, sizeof(struct timeval));
+    fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+    do
+        status = connect(fd, address, size);
+    while (status < 0 && errno == EINTR);
+    int failure = errno == EAGAIN ? ETIMEDOUT : errno;
+    fcntl(fd, F_SETFL, flags);
+    errno = failure;
+    return status;
+}
+
+bool aphi_port_connect(int fd, const struct sockaddr *address, socklen_t size, bool *connecting)
+{
+    int status;
+    *connecting = false;
+    if (address->sa_family == AF_UNIX)
+        return connect_local(fd, address, size) == 0;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int)); /* fails for datagrams */
+    do
+        status = connect(fd, address, size);
+    while (status < 0 && errno == EINTR);
+    *connecting = status < 0 && errno == EINPROGRESS;
+    return status == 0 || *connecting;
 }

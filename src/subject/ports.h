@@ -27,10 +27,18 @@ int aphi_port_listen(unsigned *port, char *error, size_t size);
 int aphi_port_accept(int listener);
 /* Returns true if the errno means that descriptors or memory for sockets are exhausted. */
 bool aphi_port_is_exhausted(int error);
+/* Returns true if the errno means that this machine has no route or no address of the family. */
+bool aphi_port_has_no_network(int error);
+/* Returns false with a message if 127.0.0.1 cannot be reached. */
+bool aphi_port_check_loopback(char *error, size_t size);
 /* Raises the limit on open descriptors to `need`, as far as allowed. */
 void aphi_port_raise_limit(size_t need);
-/* Resolves HOST:PORT or [V6]:PORT. Returns false with a message. */
+/* Returns false with a message if the text is not HOST:PORT, [V6]:PORT or unix:PATH. Looks nothing up. */
+bool aphi_port_is_address(const char *target, bool datagrams, char *error, size_t size);
+/* Resolves such a text. Returns false with a message. */
 bool aphi_port_resolve(const char *target, bool datagrams, struct sockaddr_storage *address, socklen_t *address_size,
                        char *error, size_t size);
+/* Connects a socket that does not block; *connecting: it is not connected yet. Returns false with errno. */
+bool aphi_port_connect(int fd, const struct sockaddr *address, socklen_t size, bool *connecting);
 
 #endif

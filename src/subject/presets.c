@@ -17,6 +17,7 @@
 
 #include "base/buffer.h"
 #include "base/process.h"
+#include "base/plain_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -295,17 +296,6 @@ static aphi_preset_status fail_missing(const preset *p, const char *package, cha
         snprintf(error, size, "%s: not built; Antiphon builds it into the folder subjects beside the program; set "
                  "ANTIPHON_SUBJECTS to another folder", p->program);
     return APHI_PRESET_MISSING;
-}
-
-void aphi_quote(aphi_buffer *out, const char *text)
-{
-    aphi_buffer_byte(out, '\'');
-    for (; *text; text++) {
-        if (*text == '\'')
-            aphi_buffer_str(out, "'\\'");
-        aphi_buffer_byte(out, *text);
-    }
-    aphi_buffer_byte(out, '\'');
 }
 
 static void make_files(const preset *p, size_t connections, aphi_preset_made *made)

@@ -32,8 +32,6 @@ aphi_preset_status aphi_preset_make(const char *name, size_t connections, aphi_p
 /* Writes the first line that the program prints for -v; "" if it prints nothing. */
 void aphi_preset_version(const char *name, char *version, size_t size);
 void aphi_preset_free(aphi_preset_made *made);
-/* Appends the text as one word for sh. */
-void aphi_quote(aphi_buffer *out, const char *text);
 /* Prints a line for each preset: its name, a description, and the path of its program or the missing package. */
 void aphi_preset_list(void);
 

@@ -21,11 +21,11 @@ typedef struct aphi_subject_file {
 } aphi_subject_file;
 
 typedef struct aphi_subject_options {
-    const char *target;   /* HOST:PORT or [V6]:PORT; either target or run is given */
+    const char *target;   /* HOST:PORT, [V6]:PORT or unix:PATH; either target or run is given */
     const char *run;      /* a command for sh; {port} stands for a free port on 127.0.0.1, {dir} for an empty folder */
     const char *before;   /* a proxy command, started in front of the subject: {port} is the port for the tester,
                            * {target} the port that {port} stands for in run and files; may be NULL */
-    const char *output;   /* file for the output of the command; NULL: a temporary one */
+    const char *output;   /* file for the output of the command; NULL: only its end is kept, in memory */
     unsigned listen;      /* the value of {listen} in the command: the port on which the tester listens; 0: none */
     bool datagrams;       /* UDP: it is ready when its socket is bound */
     int64_t start_ms;     /* time limit until it listens; 0: 10,000 */
@@ -45,7 +45,8 @@ typedef enum aphi_subject_state {
 
 /* Starts nothing yet. Returns NULL with a message if the options are wrong or resources are missing. */
 aphi_subject *aphi_subject_open(const aphi_subject_options *options, char *error, size_t error_size);
-/* Stops its process group with SIGTERM, and with SIGKILL after 500 ms; waits for it; removes its folder. */
+/* Stops its process group with SIGTERM, and all its processes with SIGKILL after 500 ms; waits for them; removes its
+ * folder. */
 void aphi_subject_close(aphi_subject *s);
 /* Stops a command if it is running, and starts it on a new port with an empty folder; returns when it listens. Does not
  * affect a target. Returns false with a message that includes the output of the command if it ended or did not listen
@@ -55,9 +56,7 @@ bool aphi_subject_is_ours(const aphi_subject *s); /* it can be reset */
 const struct sockaddr *aphi_subject_address(const aphi_subject *s, socklen_t *size);
 /* Does not block. Unless it is running, sets message: "exited with status 3", "was killed by SIGSEGV", ... */
 aphi_subject_state aphi_subject_look(aphi_subject *s, char *message, size_t size);
-/* Copies the end of its output: up to n - 1 bytes and a NUL. */
-void aphi_subject_tail(const aphi_subject *s, char *text, size_t n);
-/* For signal handlers, before Antiphon ends: kills all subjects. */
-void aphi_subject_kill_all(void);
+/* Copies the end of its output since the latest start: up to n - 1 bytes and a NUL. */
+void aphi_subject_tail(aphi_subject *s, char *text, size_t n);
 
 #endif

@@ -25,10 +25,7 @@ static bool make_folder(aphi_workdir *d)
     if (mkdtemp(aphi_buffer_text(&path)))
         d->folder = realpath(path.data, NULL);
     aphi_buffer_free(&path);
-    if (d->folder && strlen(d->folder) < sizeof d->leftovers->folder) {
-        strcpy(d->leftovers->folder, d->folder);
-        d->leftovers->has_folder = true;
-    }
+    aphi_reaper_set_folder(d->reaper, d->folder);
     return d->folder;
 }
 
@@ -132,7 +129,7 @@ void aphi_workdir_remove(aphi_workdir *d)
     if (!d->folder)
         return;
     aphi_remove_folder(d->folder);
-    d->leftovers->has_folder = false;
+    aphi_reaper_set_folder(d->reaper, NULL);
     free(d->folder);
     d->folder = NULL;
 }

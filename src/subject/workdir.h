@@ -16,7 +16,7 @@ typedef struct aphi_workdir {
     uid_t owner;
     gid_t group;
     char *folder;              /* {dir}; NULL: not made yet */
-    aphi_leftovers *leftovers; /* the reaper's copy of the path */
+    aphi_reaper *reaper;       /* removes the folder if we are killed */
 } aphi_workdir;
 
 /* If we are root, the folder and the files will belong to this user; NULL: to us. Returns false with a message. */
