@@ -40,7 +40,7 @@ typedef struct aph_wire {
     aph_value message;
     bool last;                  /* the message announces that it is the last one on this connection */
     size_t at;                  /* offset of the first wrong byte */
-    bool beyond;                /* the message may be valid, but exceeds Antiphon's size limit */
+    bool beyond;                /* the message may be valid, but exceeds a limit of Antiphon, which `why` names */
     char why[160];              /* the reason */
 } aph_wire;
 

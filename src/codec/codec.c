@@ -14,6 +14,7 @@
 
 #include "base/memory.h"
 #include "value/heap.h"
+#include "value/json_syntax.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -168,8 +169,8 @@ static aph_decoded decode_json(const aph_codec *codec, aph_wire *w)
     aph_json_error error;
     if (!find_line(w, &n))
         return APH_MORE;
-    if (!aph_json_read((const char *)w->bytes, n, &w->message, &error))
-        return malformed(w, error.offset, "not JSON: %s", error.message);
+    if (!aphi_json_read_message((const char *)w->bytes, n, &w->message, &error, &w->beyond))
+        return malformed(w, error.offset, "%s%s", w->beyond ? "" : "not JSON: ", error.message);
     w->used = n + 1;
     return APH_DECODED;
 }

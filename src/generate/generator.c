@@ -46,6 +46,7 @@ enum {
 
 typedef struct connection {
     uint32_t older, newer; /* in the list */
+    bool is_usable;        /* it is in the list */
     uint64_t used_at;      /* action */
     uint64_t sent;         /* since it was opened */
     int64_t *labels;       /* of the last `depth` requests; the k-th sent is at k % depth */
@@ -71,7 +72,8 @@ struct aphi_generator {
     aph_gen gen;
     connection *connections;    /* has one more element, for the ends of the list */
     int64_t *labels;
-    uint32_t count;
+    uint32_t count, usable;     /* usable: in the list */
+    uint32_t begun;             /* connections from here on are spare */
     size_t depth;
     bool apart;                 /* partitions are kept apart */
     uint64_t actions;
@@ -204,6 +206,13 @@ static aph_value draw_request(aphi_generator *g)
 
 /* ---- connections ------------------------------------------------------------------------------------------------- */
 
+static void unlink_connection(aphi_generator *g, uint32_t c)
+{
+    connection *x = &g->connections[c];
+    g->connections[x->older].newer = x->newer;
+    g->connections[x->newer].older = x->older;
+}
+
 static void link_newest(aphi_generator *g, uint32_t c)
 {
     uint32_t ends = g->count, newest = g->connections[ends].older;
@@ -225,7 +234,7 @@ static bool is_full(const aphi_generator *g, uint32_t c) { return in_flight(g, c
 
 static bool is_overdue(const aphi_generator *g, uint32_t c)
 {
-    return g->actions - g->connections[c].used_at > (uint64_t)OVERDUE_TIMES * g->count + OVERDUE_MORE;
+    return g->actions - g->connections[c].used_at > (uint64_t)OVERDUE_TIMES * g->usable + OVERDUE_MORE;
 }
 
 /* Skips the avoided connection and full ones, and with a probability of 1/4 any other. */
@@ -249,16 +258,16 @@ static uint32_t choose_in_focus(aphi_generator *g, uint32_t avoided)
     size_t first = aphi_choice_below(&g->gen.choice, s->focus_count);
     for (size_t i = 0; i < s->focus_count; i++) {
         uint32_t c = s->focus[(first + i) % s->focus_count];
-        if (c != avoided && !is_full(g, c))
+        if (c != avoided && g->connections[c].is_usable && !is_full(g, c))
             return c;
     }
-    return s->focus[first];
+    return g->connections[s->focus[first]].is_usable ? s->focus[first] : choose_by_age(g, avoided);
 }
 
 static uint32_t choose_connection(aphi_generator *g, uint32_t avoided)
 {
     uint32_t oldest = oldest_connection(g);
-    if (g->count == 1 || is_overdue(g, oldest))
+    if (g->usable == 1 || is_overdue(g, oldest))
         return oldest;
     return g->now.focus_count ? choose_in_focus(g, avoided) : choose_by_age(g, avoided);
 }
@@ -271,13 +280,13 @@ static void begin_phase(aphi_generator *g)
 {
     aphi_choice *c = &g->gen.choice;
     bool calm = g->actions == 0 || !g->now.calm;
-    uint64_t all = (uint64_t)g->count * (g->depth < 4 ? g->depth : 4);
+    uint64_t all = (uint64_t)g->usable * (g->depth < 4 ? g->depth : 4);
     uint64_t times = 1 + (g->actions < 16 * LONG_RUN ? g->actions / LONG_RUN : 16);
     phase s = {.calm = calm, .left = 8 + aphi_choice_below(c, calm ? 57 : times * (57 + 2 * all))};
 
     s.chunked = aphi_choice_chance(c, 1, 8) ? 2 : 64;
-    if (g->actions && g->count > 1 && aphi_choice_chance(c, 1, 3)) {
-        s.focus_count = 1 + aphi_choice_below(c, g->count - 1 < FOCUS_MAX ? g->count - 1 : FOCUS_MAX);
+    if (g->actions && g->usable > 1 && aphi_choice_chance(c, 1, 3)) {
+        s.focus_count = 1 + aphi_choice_below(c, g->usable - 1 < FOCUS_MAX ? g->usable - 1 : FOCUS_MAX);
         s.left = 8 + s.left % 57;
         uint32_t next = oldest_connection(g);
         for (size_t i = 0; i < s.focus_count; i++, next = g->connections[next].newer)
@@ -348,11 +357,9 @@ static void choose_wait(aphi_generator *g, aphi_action *a, bool follows)
 
 static void note_use(aphi_generator *g, uint32_t c)
 {
-    connection *x = &g->connections[c];
-    g->connections[x->older].newer = x->newer;
-    g->connections[x->newer].older = x->older;
+    unlink_connection(g, c);
     link_newest(g, c);
-    x->used_at = g->actions;
+    g->connections[c].used_at = g->actions;
 }
 
 static aphi_action next_close(aphi_generator *g, uint32_t c)
@@ -406,6 +413,42 @@ aphi_action aphi_generator_next(aphi_generator *g, const aphi_knowledge *known)
     return a;
 }
 
+/* ---- blocked connections ----------------------------------------------------------------------------------------- */
+
+void aphi_generator_unblock(aphi_generator *g, int64_t c)
+{
+    connection *x = &g->connections[c];
+    if (x->is_usable)
+        return;
+    x->is_usable = true;
+    x->used_at = g->actions;
+    g->usable++;
+    link_newest(g, (uint32_t)c);
+}
+
+void aphi_generator_block(aphi_generator *g, int64_t c)
+{
+    connection *x = &g->connections[c];
+    if (!x->is_usable)
+        return;
+    x->is_usable = false;
+    g->usable--;
+    unlink_connection(g, (uint32_t)c);
+    if (g->begun < g->count)
+        aphi_generator_unblock(g, g->begun++);
+}
+
+size_t aphi_generator_usable(const aphi_generator *g) { return g->usable; }
+void aphi_generator_end_phase(aphi_generator *g) { g->now.left = 0; }
+
+void aphi_generator_withdraw(aphi_generator *g, const aphi_action *a)
+{
+    if (a->send && g->connections[a->connection].sent)
+        g->connections[a->connection].sent--;
+    if (g->last_label == a->label)
+        g->last_label = 0;
+}
+
 int64_t aphi_generator_rename(aphi_generator *g, int64_t connection_number, int64_t label)
 {
     connection *x = &g->connections[connection_number];
@@ -442,10 +485,20 @@ static void open_connections(aphi_generator *g)
     g->connections = aphi_alloc_zero(((size_t)g->count + 1) * sizeof *g->connections);
     g->labels = aphi_alloc_zero(g->count * g->depth * sizeof *g->labels);
     g->connections[g->count] = (connection){.older = g->count, .newer = g->count};
+    g->usable = 0;
     for (uint32_t c = 0; c < g->count; c++) {
         g->connections[c].labels = g->labels + c * g->depth;
-        link_newest(g, c);
+        if (c < g->begun)
+            aphi_generator_unblock(g, c);
     }
+}
+
+void aphi_generator_add_spares(aphi_generator *g, size_t spares)
+{
+    free(g->connections);
+    free(g->labels);
+    g->count += (uint32_t)spares;
+    open_connections(g);
 }
 
 aphi_generator *aphi_generator_open(const aph_model *model, uint64_t seed, size_t connections, size_t depth,
@@ -466,7 +519,7 @@ aphi_generator *aphi_generator_open(const aph_model *model, uint64_t seed, size_
     g->model = model;
     g->shape = shape;
     g->gen.choice = aphi_choice_seed(seed);
-    g->count = (uint32_t)(connections ? connections : 1);
+    g->count = g->begun = (uint32_t)(connections ? connections : 1);
     g->depth = depth == 0 ? 1 : depth < DEPTH_MAX ? depth : DEPTH_MAX;
     g->label = -1;
     open_connections(g);

@@ -29,6 +29,17 @@ void aphi_generator_close(aphi_generator *g);
 /* Ensures that no connection has requests of different partitions in flight, if the model has partitions. This is
  * needed to judge them separately (oracle/partitions.h). Call it before the first action. */
 void aphi_generator_keep_apart(aphi_generator *g);
+/* Adds connections that are used only in place of blocked ones. Call it before the first action. */
+void aphi_generator_add_spares(aphi_generator *g, size_t spares);
+/* A blocked connection gets no further requests until it is unblocked. */
+void aphi_generator_block(aphi_generator *g, int64_t connection);
+void aphi_generator_unblock(aphi_generator *g, int64_t connection);
+/* Returns the number of connections in use that are not blocked. If there are none, there is no next action. */
+size_t aphi_generator_usable(const aphi_generator *g);
+/* Withdraws the latest action, which will not be performed. */
+void aphi_generator_withdraw(aphi_generator *g, const aphi_action *a);
+/* Ends the current phase. Call it if a calm phase takes too long, because the responses are slow. */
+void aphi_generator_end_phase(aphi_generator *g);
 /* Returns the next action of the run: a send, or rarely a close. No connection starves. A connection is closed only
  * when it has no outstanding requests. An action waits only for responses to requests of this generator. Returns an
  * action with label 0 if the model's generator is wrong; see aphi_generator_error. */

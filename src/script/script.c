@@ -11,13 +11,15 @@
 #include "script/script.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/buffer.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "env/env.h"
 #include "base/memory.h"
 #include "script/expression.h"
 #include "value/heap.h"
@@ -117,34 +119,20 @@ char *aphi_script_text(const aphi_script *s, size_t *n)
     return aphi_buffer_text(&b);
 }
 
-/* Writes a temporary file and renames it: readers of the path always see a complete script. */
-static bool write_and_move(const char *temporary, const char *path, const char *text, size_t n)
-{
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return false;
-    bool ok = aphi_write_all(fd, text, n) == n && fsync(fd) == 0 && rename(temporary, path) == 0;
-    int why = errno;
-    close(fd); /* after fsync, close reports no further errors */
-    if (ok)
-        return true;
-    unlink(temporary);
-    errno = why;
-    return false;
-}
-
 bool aphi_script_write(const char *path, const aphi_script *s, char *error, size_t error_size)
 {
-    aphi_buffer temporary = {0};
+    aphi_file file;
     size_t n;
     char *text = aphi_script_text(s, &n);
-    aphi_buffer_format(&temporary, "%s.%ld.part", path, (long)getpid());
-    bool ok = write_and_move(aphi_buffer_text(&temporary), path, text, n);
-    if (!ok)
-        snprintf(error, error_size, "%s: cannot write the script: %s", path, strerror(errno));
-    aphi_buffer_free(&temporary);
+    bool written = aphi_file_create(&file, path);
+    if (written) {
+        fwrite(text, 1, n, file.stream); /* a failure is observed by commit */
+        fflush(file.stream);
+        fsync(fileno(file.stream));
+        written = aphi_file_commit(&file);
+    }
     free(text);
-    return ok;
+    return written || aphi_fail(error, error_size, "%s: cannot write the script: %s", path, strerror(errno));
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -223,9 +211,13 @@ static bool read_header(reading *r, aph_value v, aphi_script *s)
         return false;
     s->seed = (uint64_t)seed;
     strcpy(s->environment, "tcp");
-    return read_name(r, v, "script", s->model, sizeof s->model) &&
-           (!aph_has(v, aph_str("environment")) ||
-            read_name(r, v, "environment", s->environment, sizeof s->environment));
+    aphi_env env;
+    if (!read_name(r, v, "script", s->model, sizeof s->model) ||
+        (aph_has(v, aph_str("environment")) &&
+         !read_name(r, v, "environment", s->environment, sizeof s->environment)))
+        return false;
+    return aphi_env_named(s->environment, &env) ||
+           fail_line(r, "no environment named \"%s\"; use tcp, tcp:N, sync or udp", s->environment);
 }
 
 static bool read_wait(reading *r, aph_value v, aphi_action *a)
@@ -272,7 +264,7 @@ static bool read_action(reading *r, aph_value v, aphi_action *a)
     int64_t chunk = 0;
     if (!only_known_fields(r, v, action_names, "\"label\", \"conn\", \"send\", \"close\", \"chunk\" and \"wait\"") ||
         !read_int(r, v, "label", 1, INT64_MAX - 1, &a->label) ||
-        !read_int(r, v, "conn", 0, INT64_C(1) << 31, &a->connection))
+        !read_int(r, v, "conn", 0, APHI_SCRIPT_CONNECTION_MAX, &a->connection))
         return false;
     if (a->label % 2 == 0)
         return fail_line(r, "label %" PRId64 " is even: requests have odd labels", a->label);
@@ -319,6 +311,18 @@ bool aphi_script_parse(const char *name, const char *text, size_t n, aphi_script
             return false;
         }
         at += length + 1;
+    }
+    return true;
+}
+
+bool aphi_script_check(const char *name, const aphi_script *s, const aph_function *functions, char *error,
+                       size_t error_size)
+{
+    char why[300];
+    for (size_t i = 0; i < s->count; i++) {
+        const aphi_action *a = &s->actions[i];
+        if (a->send && !aphi_expression_check(a->send, functions, why, sizeof why))
+            return aphi_fail(error, error_size, "%s: request %" PRId64 ": %s", name, a->label, why);
     }
     return true;
 }

@@ -13,7 +13,7 @@
 #ifndef APHI_SCRIPT_SCRIPT_H
 #define APHI_SCRIPT_SCRIPT_H
 
-#include <antiphon/value.h>
+#include <antiphon/generate.h>
 
 typedef enum aphi_wait {
     APHI_WAIT_NOTHING,
@@ -23,6 +23,8 @@ typedef enum aphi_wait {
 } aphi_wait;
 
 /* Actions are performed in order: an action that waits delays all later ones. */
+enum { APHI_SCRIPT_CONNECTION_MAX = 65535 }; /* a run keeps an entry for each number up to the largest */
+
 typedef struct aphi_action {
     int64_t label;      /* odd, increasing */
     int64_t connection; /* opened by its first action, and by the first after a close */
@@ -50,6 +52,9 @@ size_t aphi_script_index(const aphi_script *s, int64_t label);
 
 /* Read a file or a text, strictly. Return false with a message (NAME:LINE: ...) and an empty *s on failure. */
 bool aphi_script_read(const char *path, aphi_script *s, char *error, size_t error_size);
+/* Checks the functions in holes, which the model defines. Returns false with a message. */
+bool aphi_script_check(const char *name, const aphi_script *s, const aph_function *functions, char *error,
+                       size_t error_size);
 bool aphi_script_parse(const char *name, const char *text, size_t n, aphi_script *s, char *error, size_t error_size);
 /* Writes the file atomically. Returns false with a message on failure; an existing file is then unchanged. */
 bool aphi_script_write(const char *path, const aphi_script *s, char *error, size_t error_size);

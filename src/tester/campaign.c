@@ -10,6 +10,7 @@
 #include "tester/campaign_internal.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "generate/generator.h"
 #include "tester/corpus.h"
@@ -19,8 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-enum { KEPT_TRIES = 3 }; /* runs of a script that failed before */
+enum {
+    KEPT_TRIES = 3,    /* runs of a script that failed before */
+    SENT_OFTEN = 20,   /* requests of a kind of which one must get a response */
+};
 
 int64_t aphi_campaign_deadline(const aphi_campaign_state *c)
 {
@@ -34,21 +39,47 @@ static bool is_hopeless(const aphi_campaign_state *c)
            (c->result.outcome == APHI_RUN_TROUBLE && c->result.fault == APH_FAULT_NONE);
 }
 
+/* A script that cannot be run would silently no longer be tested. */
+static bool read_kept_script(aphi_campaign_state *c, const char *path, aphi_script *script)
+{
+    char error[512], why[700];
+    if (aphi_corpus_read(path, c->options->model, script, error, sizeof error))
+        return true;
+    c->result.bad_script = true;
+    snprintf(why, sizeof why, "%s; restore or remove this script", error);
+    aphi_campaign_trouble(c, why);
+    return false;
+}
+
+/* Lists the scripts and reads all of them, before the first is run. */
+static bool check_kept_scripts(aphi_campaign_state *c, aphi_corpus *kept)
+{
+    char error[512];
+    aphi_script script;
+    bool valid = aphi_corpus_list(c->options->folder, c->options->model->name, kept, error, sizeof error);
+    if (!valid) {
+        c->result.bad_script = true;
+        aphi_campaign_trouble(c, error);
+    }
+    for (size_t i = 0; i < kept->count && valid; i++) {
+        valid = read_kept_script(c, kept->paths[i], &script);
+        if (valid)
+            aphi_script_free(&script);
+    }
+    return valid;
+}
+
 static bool repeat_kept_scripts(aphi_campaign_state *c)
 {
     aphi_corpus kept;
-    char error[512];
     bool failed = false;
     if (!aphi_subject_is_ours(c->options->subject) || c->options->no_check)
         return false;
-    if (!aphi_corpus_list(c->options->folder, c->options->model->name, &kept, error, sizeof error))
-        return false;
-    for (size_t i = 0; i < kept.count && !failed && !is_hopeless(c); i++) {
+    bool valid = check_kept_scripts(c, &kept);
+    for (size_t i = 0; i < kept.count && valid && !failed && !is_hopeless(c); i++) {
         aphi_script script;
-        if (!aphi_script_read(kept.paths[i], &script, error, sizeof error)) {
-            aphi_campaign_note(c, error);
-            continue;
-        }
+        if (!read_kept_script(c, kept.paths[i], &script))
+            break;
         if (!strcmp(script.environment, c->options->environment ? c->options->environment : "tcp"))
             failed = aphi_campaign_repeat(c, &script, KEPT_TRIES, true);
         if (failed)
@@ -114,17 +145,45 @@ static bool is_reached(const aphi_campaign *r, aph_value name)
     return (times && aph_int_of(times)) || (counts && aph_int_of(aph_at(counts, 1)));
 }
 
+/* A campaign must receive and judge responses. */
+static void require_responses(aphi_campaign_state *c)
+{
+    aphi_campaign *r = &c->result;
+    uint64_t least = c->options->min_answers;
+    if (r->answers && r->answers >= least && !c->options->no_check)
+        return;
+    r->outcome = APHI_RUN_VACUOUS;
+    if (c->options->no_check)
+        snprintf(r->why, sizeof r->why, "nothing was judged: --no-check");
+    else if (r->answers)
+        snprintf(r->why, sizeof r->why, "%llu responses, fewer than the %llu of --min-responses; test longer",
+                 (unsigned long long)r->answers, (unsigned long long)least);
+    else
+        snprintf(r->why, sizeof r->why, "no request was answered");
+}
+
+/* Requires a response to each kind of request that was sent often, if each request gets a response. */
+static void require_answered_kinds(aphi_campaign_state *c)
+{
+    const aph_model *m = c->options->model;
+    aph_value often = aph_object(), kind, counts;
+    for (size_t i = 0; (m->rpc || m->answers) && aph_pair_at(c->result.kinds, i, &kind, &counts); i++)
+        if (aph_int_of(aph_at(counts, 0)) >= SENT_OFTEN)
+            often = aph_set(often, kind, counts);
+    require_kinds(&c->result, often);
+}
+
 /* A pass is vacuous if the campaign did not reach the required branches and kinds. */
 static void check_floors(aphi_campaign_state *c)
 {
     aphi_campaign *r = &c->result;
     const char *const *floors = c->options->model->floors;
-    if (r->outcome != APHI_RUN_PASS || (c->options->script && c->options->script->count))
+    if (r->outcome != APHI_RUN_PASS)
         return;
-    if (!r->answers) {
-        r->outcome = APHI_RUN_VACUOUS;
-        snprintf(r->why, sizeof r->why, "no request was answered");
-    }
+    require_responses(c);
+    if (c->options->script && c->options->script->count)
+        return;
+    require_answered_kinds(c);
     if (!floors) {
         require_kinds(r, r->kinds);
         require_kinds(r, aphi_generator_kinds(c->options->model));
@@ -137,6 +196,39 @@ static void check_floors(aphi_campaign_state *c)
     }
 }
 
+/* ---- losses ------------------------------------------------------------------------------------------------------ */
+
+static void end_losing(aphi_campaign *r, uint64_t losses, uint64_t requests, aph_value kind)
+{
+    char *name = kind ? aph_json_text(kind, NULL) : NULL;
+    r->outcome = APHI_RUN_DEAD;
+    r->losing = true;
+    snprintf(r->why, sizeof r->why, "%llu of %llu requests%s%.200s were lost: the subject closed their connections "
+             "instead of responding; --max-losses allows more", (unsigned long long)losses,
+             (unsigned long long)requests, name ? " of the kind " : "", name ? name : "");
+    free(name);
+}
+
+/* Rejects a subject that loses too many requests of all runs, or by default more than half of the requests of a
+ * kind. */
+static void check_losses(aphi_campaign_state *c)
+{
+    aphi_campaign *r = &c->result;
+    const aphi_max_losses *limit = &c->options->max_losses, half = {APHI_LOSSES_PERCENT, 50};
+    aph_value kind, lost;
+    if (r->outcome != APHI_RUN_PASS)
+        return;
+    if (aphi_losses_exceed(limit, r->losses, r->requests))
+        end_losing(r, r->losses, r->requests, APH_NIL);
+    for (size_t i = 0; limit->unit == APHI_LOSSES_DEFAULT && !r->losing && aph_pair_at(r->lost_kinds, i, &kind, &lost);
+         i++) {
+        uint64_t losses = (uint64_t)aph_int_of(lost);
+        uint64_t sent = losses + (uint64_t)aph_int_of(aph_at(aph_get(r->kinds, kind), 1)); /* without excused ones */
+        if (aphi_losses_exceed(&half, losses, sent))
+            end_losing(r, losses, sent, kind);
+    }
+}
+
 /* ---- the campaign ------------------------------------------------------------------------------------------------ */
 
 static void mark_campaign(void *context)
@@ -144,7 +236,29 @@ static void mark_campaign(void *context)
     aphi_campaign_state *c = context;
     aph_mark(c->result.kinds);
     aph_mark(c->result.branches);
+    aph_mark(c->result.lost_kinds);
+    aph_mark(c->result.lost);
+    aph_mark(c->result.excused.shown);
     aph_mark(c->values);
+}
+
+/* Two campaigns would write to the same traces. */
+static bool lock_folder(aphi_campaign_state *c)
+{
+    char path[sizeof c->result.trace], error[512];
+    pid_t holder;
+    snprintf(path, sizeof path, "%.4000s/" APHI_LOCK_FILE, c->options->folder);
+    c->lock = aphi_file_lock(path, &holder);
+    if (c->lock >= 0)
+        return true;
+    c->result.locked = errno == EWOULDBLOCK;
+    if (c->result.locked)
+        snprintf(error, sizeof error, "%.300s: another test uses this folder (process %d); wait until it ends, or give "
+                 "another --folder", c->options->folder, (int)holder);
+    else
+        snprintf(error, sizeof error, "%.300s: cannot be locked: %s; choose another --folder", path, strerror(errno));
+    aphi_campaign_trouble(c, error);
+    return false;
 }
 
 static bool prepare_folder(aphi_campaign_state *c)
@@ -157,6 +271,8 @@ static bool prepare_folder(aphi_campaign_state *c)
         return false;
     }
     aphi_campaign_name_trace(c, APHI_TRACE_FILE);
+    if (!lock_folder(c))
+        return false;
     aphi_campaign_unlink_undecided(c);
     return true;
 }
@@ -165,13 +281,13 @@ static bool prepare_folder(aphi_campaign_state *c)
 static void settle_failure(aphi_campaign_state *c)
 {
     aphi_campaign *r = &c->result;
-    r->reject_ns = aphi_clock_ns() - c->began;
+    r->reject_ns = aphi_clock_ns() - c->began - (r->run ? r->run->suspected_ns : 0);
     if (!r->run)
         return;
     bool starved = r->outcome == APHI_RUN_STARVED;
     if (starved) /* first, because shrinking a run that was only slow takes long and is useless */
         aphi_campaign_settle_doubt(c);
-    if (aphi_run_verdict_blames_subject(r->outcome) && c->options->shrink)
+    if (aphi_run_verdict_blames_subject(r->outcome) && c->options->shrink && !r->run->losing)
         aphi_campaign_shrink(c);
     if (aphi_run_verdict_blames_subject(r->outcome) && !starved)
         aphi_campaign_settle_doubt(c);
@@ -181,6 +297,7 @@ aphi_campaign *aphi_campaign_execute(const aphi_campaign_options *options)
 {
     aphi_campaign_state *c = aphi_alloc_zero(sizeof *c);
     c->options = options;
+    c->lock = -1;
     c->choice = aphi_choice_seed(options->seed);
     c->began = aphi_clock_ns();
     c->until = aphi_campaign_deadline(c);
@@ -188,6 +305,7 @@ aphi_campaign *aphi_campaign_execute(const aphi_campaign_options *options)
     aph_root_add(mark_campaign, c);
     aphi_campaign *r = &c->result;
     r->presumed = !has_known_start(c);
+    c->habits = aphi_model_habits_find(options->model);
     if (prepare_folder(c)) {
         if (options->script)
             aphi_campaign_repeat(c, options->script, 1, true);
@@ -199,7 +317,12 @@ aphi_campaign *aphi_campaign_execute(const aphi_campaign_options *options)
             settle_failure(c);
         }
         aphi_campaign_recall_silence(c);
-        if (r->run && aphi_run_verdict_blames_subject(r->outcome) && !options->script)
+        if (aphi_campaign_judge_undecided(c))
+            settle_failure(c);
+        aphi_campaign_doubt_pass(c);
+        check_losses(c);
+        /* A script of one run cannot reproduce the losses of all runs. */
+        if (r->run && aphi_run_verdict_blames_subject(r->outcome) && !options->script && r->losing == r->run->losing)
             keep_script(c);
         if (r->run)
             check_floors(c);
@@ -215,5 +338,8 @@ void aphi_campaign_free(aphi_campaign *result)
     aphi_campaign_state *c = (aphi_campaign_state *)result; /* its first member */
     aph_root_remove(mark_campaign, c);
     aphi_run_free(result->run);
+    aphi_campaign_free_undecided(c);
+    if (c->lock >= 0)
+        close(c->lock);
     free(c);
 }

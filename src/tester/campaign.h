@@ -27,6 +27,8 @@ typedef struct aphi_campaign_options {
     uint64_t messages;           /* in total; 0: no limit */
     int64_t time_ns;             /* in total, without shrinking; 0: no limit */
     int64_t patience_ns;
+    aphi_max_losses max_losses;
+    uint64_t min_answers;        /* fewer make a pass vacuous */
     size_t memory;
     bool no_check;
     const char *folder;          /* for traces and failing scripts */
@@ -42,11 +44,15 @@ typedef struct aphi_campaign {
     aphi_run_verdict outcome;
     char why[512];
     aph_fault fault;
-    uint64_t runs, requests, answers;
+    uint64_t runs, requests, answers, losses;
+    aphi_losses excused;         /* for the next run: aphi_run_options.losses_before */
     uint64_t undecided;          /* runs that the oracle could not decide */
     int64_t ns, reject_ns, shrink_ns; /* total; until the first failure; shrinking */
     bool unstarted;              /* with TROUBLE: the subject did not start */
+    bool bad_script;             /* with TROUBLE: a kept script is malformed */
+    bool locked;                 /* with TROUBLE: another campaign uses the folder */
     bool presumed;               /* the initial state of the subject is assumed, because it cannot be reset */
+    bool losing;                 /* with DEAD: too many requests were lost */
     bool shrunk, from_corpus;    /* the script was shrunk; it is from the corpus */
     size_t actions;              /* of the first failing script, if shrunk */
     unsigned reproduced, confirmed;
@@ -55,6 +61,8 @@ typedef struct aphi_campaign {
     char trace[4096];            /* of `run` */
     char script[4096];           /* path; "": none was kept */
     aph_value kinds, branches;
+    aph_value lost_kinds;        /* as in aphi_run */
+    aph_value lost;              /* the first losses, as in aphi_losses; APH_NIL: none */
 } aphi_campaign;
 
 /* Runs the campaign. The values of the result are kept alive until aphi_campaign_free. */

@@ -9,10 +9,22 @@
 
 typedef enum recurrence {
     REPRODUCED,
+    CERTAIN,      /* the run failed in a way that is not due to chance */
     NOT_REPRODUCED,
     ENDED,        /* there was a silence again, but it ended */
     INCONCLUSIVE, /* the run was not possible, or ran out of time */
 } recurrence;
+
+/* Too many losses are reproduced by half as many, because their number varies. */
+static bool is_reproduced(const aphi_run *run, const aphi_campaign *before)
+{
+    if (before->losing && run->outcome == APHI_RUN_PASS)
+        return 2 * run->losses.count > before->run->losses.count;
+    return run->outcome == before->outcome;
+}
+
+/* A lost response can cause such a failure, if the next response on its connection is taken for it. */
+static bool is_certain(aphi_run_verdict verdict) { return verdict == APHI_RUN_FAIL || verdict == APHI_RUN_MALFORMED; }
 
 /* Runs the script of the failure again. The run is not kept. */
 static recurrence repeat_failure(aphi_campaign_state *c)
@@ -28,12 +40,24 @@ static recurrence repeat_failure(aphi_campaign_state *c)
     bool failed = !run || run->outcome == APHI_RUN_TROUBLE ||
                   (run->outcome == APHI_RUN_UNKNOWN && aphi_clock_ns() >= how.until_ns);
     recurrence found = failed                                        ? INCONCLUSIVE
-                       : run->outcome == before.outcome              ? REPRODUCED
+                       : is_reproduced(run, &before)                 ? REPRODUCED
+                       : is_certain(run->outcome)                    ? CERTAIN
                        : starved && run->silence_ns >= APHI_PATIENCE ? ENDED
                                                                      : NOT_REPRODUCED;
     aphi_run_free(run);
     c->result = before;
     return found;
+}
+
+/* Makes a run of the same script with a certain failure the result. Returns false if there is none. */
+static bool adopt_failure(aphi_campaign_state *c)
+{
+    aphi_script script = aphi_script_copy(aphi_run_script(c->result.run));
+    c->wanted = APHI_RUN_FAIL;
+    bool failed = aphi_campaign_repeat(c, &script, APHI_CONFIRM_RUNS, false) ||
+                  aphi_run_verdict_blames_subject(c->result.outcome);
+    aphi_script_free(&script);
+    return failed;
 }
 
 /* The subject may have been slow once, or a request may have crossed the close of its connection, which the system then
@@ -51,7 +75,7 @@ void aphi_campaign_settle_doubt(aphi_campaign_state *c)
     while (runs < APHI_CONFIRM_RUNS && found == NOT_REPRODUCED && !aphi_campaign_is_stopped(c) &&
            (!runs || aphi_clock_ns() < c->until)) {
         found = repeat_failure(c);
-        if (found == REPRODUCED)
+        if (found == REPRODUCED || (found == CERTAIN && adopt_failure(c)))
             return;
         runs += found != INCONCLUSIVE;
     }
@@ -59,11 +83,11 @@ void aphi_campaign_settle_doubt(aphi_campaign_state *c)
         return;
     r->outcome = APHI_RUN_UNKNOWN;
     size_t n = strlen(r->why);
-    snprintf(r->why + n, sizeof r->why - n, starved
-             ? "; not reproduced in %llu more runs of the same script: the subject may be slow; --patience allows more "
-               "time"
-             : "; not reproduced in %llu more runs of the same script: the system resets a connection that is closed "
-               "while a request is in flight", (unsigned long long)runs);
+    snprintf(r->why + n, sizeof r->why - n, "; not reproduced in %llu more runs of the same script%s",
+             (unsigned long long)runs,
+             starved     ? ": the subject may be slow; --patience allows more time"
+             : r->losing ? ""
+                         : ": the system resets a connection that is closed while a request is in flight");
 }
 
 bool aphi_campaign_continue_after_silence(aphi_campaign_state *c)
@@ -71,10 +95,9 @@ bool aphi_campaign_continue_after_silence(aphi_campaign_state *c)
     aphi_campaign *r = &c->result;
     c->until = aphi_campaign_deadline(c);
     if (r->outcome != APHI_RUN_UNKNOWN || r->run->outcome != APHI_RUN_STARVED || c->options->patience_ns ||
-        c->patience_ns || !aphi_subject_is_ours(c->options->subject) || aphi_campaign_is_over(c))
+        *c->slow || !aphi_subject_is_ours(c->options->subject) || aphi_campaign_is_over(c))
         return false;
     memcpy(c->slow, r->why, sizeof c->slow);
-    c->patience_ns = APHI_PATIENCE_SURE;
     c->wanted = APHI_RUN_PASS;
     r->reproduced = r->confirmed = 0;
     r->shrink_runs = r->shrink_ns = 0;

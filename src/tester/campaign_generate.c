@@ -13,9 +13,14 @@
 enum {
     MESSAGES_FIRST = 48,
     MESSAGES_LAST = 1 << 17,
+    EARLY_RUNS = 3,          /* with few connections */
+    EARLY_PARTS = 8,         /* each takes at most this part of the time */
     LONG = 4096,             /* messages of a run that must be fast to judge */
     FLIGHT_MAX = 16,         /* requests in flight if connections are pipelined: there are many orders */
+    WAITING_MAX = 6,         /* connections if requests wait for others: the orders in which they wait are many */
 };
+
+static const int64_t SLOW_NS = 100000000; /* for a response */
 
 static uint64_t messages_left(const aphi_campaign_state *c)
 {
@@ -25,24 +30,42 @@ static uint64_t messages_left(const aphi_campaign_state *c)
 
 bool aphi_campaign_is_over(const aphi_campaign_state *c)
 {
-    return !messages_left(c) || (c->until && aphi_clock_ns() >= c->until);
+    return !messages_left(c) || (c->until && aphi_clock_ns() >= c->until - c->response_ns);
+}
+
+/* Undecided runs had too much concurrency, so later runs have less. */
+static size_t most_connections(const aphi_campaign_state *c)
+{
+    size_t most = c->options->connections;
+    if (c->habits.waits && most > WAITING_MAX)
+        most = WAITING_MAX;
+    for (uint64_t i = 0; i < c->result.undecided && most > 1; i++)
+        most = (most + 1) / 2;
+    return most;
+}
+
+/* The first runs are small, unless the subject is so slow that there will be few runs. */
+static bool is_early(const aphi_campaign_state *c)
+{
+    return c->result.runs < EARLY_RUNS && c->silence_ns < SLOW_NS && aphi_subject_is_ours(c->options->subject);
 }
 
 static void choose_width(aphi_campaign_state *c, aphi_run_options *run)
 {
     const aphi_campaign_options *o = c->options;
     bool ours = aphi_subject_is_ours(o->subject), easy = run->messages > LONG && o->model->part && o->model->alone;
-    bool early = c->result.runs < 3 && ours, deep = o->depth > 1 && (c->result.runs % 2 == 1 || (easy && !ours));
-    size_t most = early && o->connections > 3 ? 3 : o->connections;
-    /* Undecided runs had too much concurrency, so later runs have less. */
-    for (uint64_t i = 0; i < c->result.undecided && most > 1; i++, deep = false)
-        most = (most + 1) / 2;
+    bool early = is_early(c), deep = o->depth > 1 && (c->result.runs % 2 == 1 || (easy && !ours));
+    size_t all = most_connections(c), most = early && all > 3 ? 3 : all;
+    deep &= !c->result.undecided && !c->habits.overtakes;
     run->connections = aphi_choice_chance(&c->choice, 1, 4) ? 1 + aphi_choice_below(&c->choice, most) : most;
     run->depth = deep ? 2 + aphi_choice_below(&c->choice, o->depth - 1) : 1;
     run->apart = run->messages > LONG;
     /* If writes are alone in their partition, and partitions are judged separately, there are few orders. */
     if (run->depth > 1 && run->connections * run->depth > FLIGHT_MAX && !easy)
         run->connections = run->depth < FLIGHT_MAX ? FLIGHT_MAX / run->depth : 1;
+    /* Connections on which requests wait are replaced by others. */
+    if (!o->model->rpc || o->model->patience_ms)
+        run->spares = all - run->connections;
 }
 
 static uint64_t choose_length(const aphi_campaign_state *c)
@@ -56,35 +79,6 @@ static uint64_t choose_length(const aphi_campaign_state *c)
     if (!aphi_subject_is_ours(c->options->subject))
         return left == UINT64_MAX ? 0 : left;
     return length < left ? length : left;
-}
-
-/* Names the trace of the n-th undecided run, from 1. */
-static void name_undecided(const aphi_campaign_state *c, unsigned n, char name[FILENAME_MAX])
-{
-    snprintf(name, FILENAME_MAX, "%s/undecided-%u.jsonl", c->options->folder, n);
-}
-
-/* A few runs that are too hard to judge are replaced by easier ones. Their traces are kept for a check without limits.
- * Returns false if the campaign ends. */
-static bool keep_undecided(aphi_campaign_state *c)
-{
-    char name[FILENAME_MAX];
-    if (c->result.outcome != APHI_RUN_UNKNOWN || !c->result.run->too_hard ||
-        !aphi_subject_is_ours(c->options->subject) || c->result.undecided++ >= APHI_UNDECIDED_MAX)
-        return false;
-    name_undecided(c, (unsigned)c->result.undecided, name);
-    if (rename(c->result.trace, name) != 0)
-        aphi_campaign_note(c, "the trace of an undecided run is not kept: it cannot be renamed");
-    return true;
-}
-
-void aphi_campaign_unlink_undecided(const aphi_campaign_state *c)
-{
-    char name[FILENAME_MAX];
-    for (unsigned n = 1; n <= APHI_UNDECIDED_MAX; n++) {
-        name_undecided(c, n, name);
-        unlink(name);
-    }
 }
 
 /* Returns true if there is no server at the address: nothing was tested. */
@@ -106,6 +100,8 @@ void aphi_campaign_generate(aphi_campaign_state *c)
         how.seed = aphi_choice_bits(&c->choice) >> 1;
         how.messages = choose_length(c);
         choose_width(c, &how);
+        if (is_early(c)) /* a small run must not take long */
+            how.most_ns = c->options->time_ns / EARLY_PARTS;
         aphi_run *run = aphi_campaign_run(c, &how, true);
         if (!run)
             return;
@@ -115,7 +111,9 @@ void aphi_campaign_generate(aphi_campaign_state *c)
         }
         aphi_campaign_count_run(c, run);
         aphi_campaign_keep_run(c, run);
-        if (run->outcome != APHI_RUN_PASS && aphi_campaign_judge_again(c) && !keep_undecided(c))
+        bool ours = aphi_subject_is_ours(c->options->subject); /* if not, it gets a single run */
+        if ((run->outcome != APHI_RUN_PASS && aphi_campaign_judge_again(c) && !aphi_campaign_keep_undecided(c)) ||
+            aphi_campaign_reject_pass(c) || !ours)
             return;
     }
 }

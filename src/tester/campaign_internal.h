@@ -6,6 +6,7 @@
 
 #include "base/random_choice.h"
 #include "tester/campaign.h"
+#include "tester/model_habits.h"
 
 #include <stdio.h>
 
@@ -14,23 +15,33 @@ enum {
     APHI_CONFIRM_PATIENCES = 8, /* the least time of a confirming run, even after the deadline, in patiences */
     APHI_UNDECIDED_MAX = 4,     /* runs */
 };
+#define APHI_LOCK_FILE "lock"                    /* in the folder: locked during a campaign */
 #define APHI_TRACE_FILE "trace.jsonl"            /* in the folder: the trace of the run in the result */
 #define APHI_TRACE_FILE_NEXT "trace.again.jsonl" /* the trace of a run that may replace it */
-#define APHI_PATIENCE_SURE INT64_C(2000000000)   /* ns; silence before a subject that may just be slow is rejected */
+#define APHI_PATIENCE_SURE INT64_C(2000000000)   /* ns; the least silence that reproduces another */
 
 typedef struct aphi_campaign_state {
     aphi_campaign result;
     const aphi_campaign_options *options;
     int64_t began, until;       /* until: the deadline of the current stage */
     aphi_choice choice;
+    int lock;                   /* of the folder; -1: none */
     FILE *log;                  /* of the steps of shrinking, or NULL */
     aphi_run_verdict wanted;    /* the verdict that a repeated script must have; PASS: any failure */
     aph_value values;           /* frequent values of fields, while shrinking */
     bool ignores_stop;          /* signals no longer stop runs: the last runs are short, and their results are needed */
+    bool tell_apart;            /* as in aph_oracle_options: found by a check of a trace */
     unsigned repeats;           /* runs of the script that was repeated last */
-    int64_t patience_ns;        /* raised after a silence that was not reproduced; 0: as in the options */
-    char slow[512];             /* why the run with that silence ended */
+    aphi_model_habits habits;
+    int64_t silence_ns;         /* the longest that ended in any run */
+    int64_t response_ns;        /* the longest of the latest response times of the latest run */
+    char slow[512];             /* why a run with a silence that was not reproduced ended; "": there was none */
     char run_error[512];        /* why a candidate could not be run, such as a full disk */
+    bool skipped_candidate;     /* a candidate could not be judged */
+    aphi_run *undecided_runs[APHI_UNDECIDED_MAX]; /* their traces are kept */
+    size_t undecided_count;
+    char undecided_why[512];    /* of the last one that stays undecided */
+    char unjudged[512];         /* the script of the corpus that could not be judged; "": none */
 } aphi_campaign_state;
 
 /* ---- campaign_run.c: single runs --------------------------------------------------------------------------------- */
@@ -42,6 +53,8 @@ void aphi_campaign_name_trace(aphi_campaign_state *c, const char *file);
 
 aphi_run_options aphi_campaign_run_options(const aphi_campaign_state *c);
 aphi_run_options aphi_campaign_script_options(const aphi_campaign_state *c, const aphi_script *script);
+/* Returns at least this patience, more for a slow subject; that of the options if they have one. */
+int64_t aphi_campaign_patience(const aphi_campaign_state *c, int64_t least);
 /* Raises the patience: a silence that has to be reproduced must be long, unless the options limit it. */
 void aphi_campaign_raise_patience(const aphi_campaign_state *c, aphi_run_options *options, aphi_run_verdict wanted);
 /* Runs a fresh subject. Returns NULL if it does not start; the result then has the reason. */
@@ -49,10 +62,18 @@ aphi_run *aphi_campaign_run(aphi_campaign_state *c, const aphi_run_options *opti
 /* Adds the run to the totals; makes it the result. */
 void aphi_campaign_count_run(aphi_campaign_state *c, const aphi_run *run);
 void aphi_campaign_keep_run(aphi_campaign_state *c, aphi_run *run);
-/* Returns the verdict of the run, by checking its trace as a whole if the run could not decide. */
+int64_t aphi_campaign_spent_ms(const aphi_campaign_state *c);
+/* Returns the verdict of the run, by checking its trace as a whole if the run could not decide, or if it failed and the
+ * model makes promises. */
+aphi_run_verdict aphi_campaign_check_trace(aphi_campaign_state *c, const aphi_run *run, const char *trace,
+                                           int64_t time_ms);
+/* The same for a run with the trace of the result. */
 aphi_run_verdict aphi_campaign_verdict_of_trace(aphi_campaign_state *c, const aphi_run *run);
 /* Judges the run in the result in the same way. Returns false if it passes. */
 bool aphi_campaign_judge_again(aphi_campaign_state *c);
+/* Now and then, checks the trace of a run that passed, which tests the promises of the model. Returns true if the run
+ * is not a pass after all. */
+bool aphi_campaign_reject_pass(aphi_campaign_state *c);
 /* Runs the script until it has the wanted verdict, at most this many times; the last run becomes the result. */
 bool aphi_campaign_repeat(aphi_campaign_state *c, const aphi_script *script, unsigned tries, bool counted);
 
@@ -61,7 +82,19 @@ bool aphi_campaign_repeat(aphi_campaign_state *c, const aphi_script *script, uns
 bool aphi_campaign_is_over(const aphi_campaign_state *c);
 /* Generates runs until one fails or the budget is spent. */
 void aphi_campaign_generate(aphi_campaign_state *c);
+
+/* ---- campaign_undecided.c: runs that were too hard to judge ------------------------------------------------------ */
+
+/* Keeps the run in the result and its trace, if it is undecided, and another one may be easier. Returns false if the
+ * campaign ends. */
+bool aphi_campaign_keep_undecided(aphi_campaign_state *c);
+/* Judges the traces of undecided runs once more, if no failure was found. Returns true if one fails; it is then the
+ * result. */
+bool aphi_campaign_judge_undecided(aphi_campaign_state *c);
+/* A campaign does not pass if some of its runs were not judged, or if there was none. */
+void aphi_campaign_doubt_pass(aphi_campaign_state *c);
 void aphi_campaign_unlink_undecided(const aphi_campaign_state *c);
+void aphi_campaign_free_undecided(aphi_campaign_state *c);
 
 /* ---- campaign_shrink.c ------------------------------------------------------------------------------------------- */
 
@@ -72,7 +105,7 @@ void aphi_campaign_shrink(aphi_campaign_state *c);
 
 /* Repeats the script of a doubtful failure; if no run reproduces it, the verdict becomes UNKNOWN. */
 void aphi_campaign_settle_doubt(aphi_campaign_state *c);
-/* After a silence that was not reproduced, continues with more patience, once. */
+/* After a silence that was not reproduced, continues, once. */
 bool aphi_campaign_continue_after_silence(aphi_campaign_state *c);
 /* If no failure was found since then, makes that silence the result. */
 void aphi_campaign_recall_silence(aphi_campaign_state *c);

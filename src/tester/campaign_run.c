@@ -4,17 +4,20 @@
 #include "tester/campaign_internal.h"
 
 #include "base/clock.h"
+#include "base/file.h"
+#include "check/promises.h"
 
 #include <antiphon/check.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 enum {
     CHECK_MS_MAX = 30000, /* for checking the trace of a run */
     CHECK_MS_MIN = 1000,  /* at the start of a campaign, and when its time is up */
+    CHECK_MS_PASS = 200,  /* of a run that passed */
+    SILENCE_MULTIPLE = 4, /* the least patience, in multiples of the longest silence that has ended */
 };
 
 void aphi_campaign_note(const aphi_campaign_state *c, const char *text)
@@ -42,6 +45,7 @@ static void forward_progress(void *context, const aphi_run_facts *facts)
     aphi_run_facts all = *facts;
     all.requests += c->result.requests;
     all.answers += c->result.answers;
+    all.losses += c->result.losses;
     all.ns = aphi_clock_ns() - c->began;
     if (c->options->callbacks.progress)
         c->options->callbacks.progress(c->options->callbacks.context, c->result.runs, &all);
@@ -61,7 +65,7 @@ aphi_run *aphi_campaign_run(aphi_campaign_state *c, const aphi_run_options *how,
     options.trace = -1;
     options.trace_name = c->result.trace;
     if (traced) {
-        options.trace = open(c->result.trace, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        options.trace = aphi_file_replace(c->result.trace);
         if (options.trace < 0) {
             snprintf(error, sizeof error, "%.300s: cannot be written: %s; choose another --folder", c->result.trace,
                      strerror(errno));
@@ -70,6 +74,9 @@ aphi_run *aphi_campaign_run(aphi_campaign_state *c, const aphi_run_options *how,
         }
     }
     aphi_run *run = aphi_run_execute(&options);
+    if (run->silence_ns > c->silence_ns)
+        c->silence_ns = run->silence_ns;
+    c->response_ns = run->response_ns;
     if (traced && close(options.trace) != 0 && run->outcome != APHI_RUN_TROUBLE) {
         run->outcome = APHI_RUN_TROUBLE; /* some file systems report errors only now */
         snprintf(run->why, sizeof run->why, "%.300s: cannot be written: %s", c->result.trace, strerror(errno));
@@ -82,8 +89,12 @@ aphi_run_options aphi_campaign_run_options(const aphi_campaign_state *c)
     const aphi_campaign_options *o = c->options;
     return (aphi_run_options){.model = o->model, .environment = o->environment, .subject = o->subject, .seed = o->seed,
                               .connections = o->connections, .depth = o->depth, .until_ns = c->until,
-                              .patience_ns = c->patience_ns ? c->patience_ns : o->patience_ns,
-                              .memory = o->memory, .no_check = o->no_check, .stop = c->ignores_stop ? NULL : o->stop,
+                              .max_losses = o->max_losses, .losses_before = c->result.excused,
+                              .answers_before = c->result.answers,
+                              .patience_ns = o->patience_ns, .overrules_model = o->patience_ns != 0,
+                              .silence_seen_ns = c->silence_ns, .waits = c->habits.waits,
+                              .memory = o->memory, .no_check = o->no_check, .tell_apart = c->tell_apart,
+                              .stop = c->ignores_stop ? NULL : o->stop,
                               .listen_fd = o->listen_fd, .listen_port = o->listen_port,
                               .progress = forward_progress, .context = (void *)c};
 }
@@ -96,10 +107,16 @@ aphi_run_options aphi_campaign_script_options(const aphi_campaign_state *c, cons
     return how;
 }
 
+int64_t aphi_campaign_patience(const aphi_campaign_state *c, int64_t least)
+{
+    int64_t slow = SILENCE_MULTIPLE * c->silence_ns;
+    return c->options->patience_ns ? c->options->patience_ns : slow > least ? slow : least;
+}
+
 void aphi_campaign_raise_patience(const aphi_campaign_state *c, aphi_run_options *how, aphi_run_verdict wanted)
 {
-    if (wanted == APHI_RUN_STARVED && !c->options->patience_ns)
-        how->patience_ns = APHI_PATIENCE_SURE;
+    if (wanted == APHI_RUN_STARVED)
+        how->patience_ns = aphi_campaign_patience(c, APHI_PATIENCE_SURE);
 }
 
 static aph_value add_counts(aph_value a, aph_value b)
@@ -126,6 +143,7 @@ void aphi_campaign_keep_run(aphi_campaign_state *c, aphi_run *run)
     c->result.run = run;
     c->result.outcome = run->outcome;
     c->result.fault = run->fault;
+    c->result.losing = run->losing;
     snprintf(c->result.why, sizeof c->result.why, "%s", run->why);
 }
 
@@ -134,36 +152,75 @@ void aphi_campaign_count_run(aphi_campaign_state *c, const aphi_run *run)
     c->result.runs++;
     c->result.requests += run->facts.requests;
     c->result.answers += run->facts.answers;
+    c->result.losses += run->losses.count;
+    c->result.excused = run->losses;
+    if (!c->result.lost || run->losing)
+        c->result.lost = run->losses.shown;
+    c->result.lost_kinds = add_totals(c->result.lost_kinds, run->lost_kinds);
     c->result.kinds = add_totals(c->result.kinds, run->kinds);
     c->result.branches = add_totals(c->result.branches, run->branches);
 }
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
+int64_t aphi_campaign_spent_ms(const aphi_campaign_state *c) { return (aphi_clock_ns() - c->began) / 1000000; }
+
 /* A trace that is hard to check must not take most of the campaign's time. */
 static int64_t check_time_ms(const aphi_campaign_state *c)
 {
-    int64_t spent_ms = (aphi_clock_ns() - c->began) / 1000000;
-    int64_t left_ms = c->options->time_ns ? c->options->time_ns / 1000000 - spent_ms : CHECK_MS_MAX;
+    int64_t spent_ms = c->options->script ? CHECK_MS_MAX : aphi_campaign_spent_ms(c);
+    int64_t left_ms = CHECK_MS_MAX;
+    if (c->options->time_ns)
+        left_ms = c->options->time_ns / 1000000 - aphi_campaign_spent_ms(c);
     int64_t ms = left_ms < spent_ms ? left_ms : spent_ms;
     return ms < CHECK_MS_MIN ? CHECK_MS_MIN : ms < CHECK_MS_MAX ? ms : CHECK_MS_MAX;
 }
 
-aphi_run_verdict aphi_campaign_verdict_of_trace(aphi_campaign_state *c, const aphi_run *run)
+static bool uses_promises(const aphi_campaign_options *o)
+{
+    return aphi_promises_in_use(o->model, &(aph_oracle_options){.environment = o->environment}) != 0;
+}
+
+/* Returns true if the check shows that a promise of the model is false. This is the result of the campaign. */
+static bool blame_promise(aphi_campaign_state *c, const aph_check_result *r)
+{
+    if (r->verdict != APH_CHECK_ERROR || r->error != APH_CHECK_MODEL_PROMISE)
+        return false;
+    c->result.fault = APH_FAULT_PROMISE;
+    snprintf(c->result.why, sizeof c->result.why, "%s", r->message);
+    return true;
+}
+
+static aph_check_result *check_file(const aphi_campaign_state *c, const char *trace, int64_t time_ms)
+{
+    const aphi_campaign_options *o = c->options;
+    aph_check_options options = {.oracle = {.environment = o->environment, .memory = o->memory, .time_ms = time_ms},
+                                 .format = APH_FORMAT_JSONL, .stop = c->ignores_stop ? NULL : o->stop};
+    return aph_check_file(o->model, trace, &options);
+}
+
+aphi_run_verdict aphi_campaign_check_trace(aphi_campaign_state *c, const aphi_run *run, const char *trace,
+                                           int64_t time_ms)
 {
     static const aphi_run_verdict verdicts[] = {[APH_CHECK_PASS] = APHI_RUN_PASS, [APH_CHECK_FAIL] = APHI_RUN_FAIL,
                                                 [APH_CHECK_UNKNOWN] = APHI_RUN_UNKNOWN,
-                                                [APH_CHECK_ERROR] = APHI_RUN_UNKNOWN};
-    const aphi_campaign_options *o = c->options;
-    if (run->outcome != APHI_RUN_UNKNOWN || !run->undecided)
+                                                [APH_CHECK_ERROR] = APHI_RUN_UNKNOWN,
+                                                [APH_CHECK_VACUOUS] = APHI_RUN_PASS};
+    bool failed = run->outcome == APHI_RUN_FAIL && uses_promises(c->options);
+    if (!failed && (run->outcome != APHI_RUN_UNKNOWN || !run->undecided))
         return run->outcome;
-    aph_check_options options = {.oracle = {.environment = o->environment, .memory = o->memory,
-                                            .time_ms = check_time_ms(c)},
-                                 .format = APH_FORMAT_JSONL, .stop = c->ignores_stop ? NULL : o->stop};
-    aph_check_result *r = aph_check_file(o->model, c->result.trace, &options);
-    aphi_run_verdict verdict = verdicts[r->verdict];
+    aph_check_result *r = check_file(c, trace, time_ms);
+    aphi_run_verdict verdict = blame_promise(c, r) ? APHI_RUN_TROUBLE : verdicts[r->verdict];
     aph_check_result_free(r);
-    return verdict;
+    c->tell_apart |= failed && verdict == APHI_RUN_PASS; /* a check distinguishes connections before it fails */
+    if (failed && verdict == APHI_RUN_UNKNOWN)
+        return APHI_RUN_FAIL;
+    return verdict == APHI_RUN_PASS && run->performed < run->actions ? APHI_RUN_UNKNOWN : verdict;
+}
+
+aphi_run_verdict aphi_campaign_verdict_of_trace(aphi_campaign_state *c, const aphi_run *run)
+{
+    return aphi_campaign_check_trace(c, run, c->result.trace, check_time_ms(c));
 }
 
 bool aphi_campaign_judge_again(aphi_campaign_state *c)
@@ -180,6 +237,22 @@ bool aphi_campaign_judge_again(aphi_campaign_state *c)
     return c->result.outcome != APHI_RUN_PASS;
 }
 
+bool aphi_campaign_reject_pass(aphi_campaign_state *c)
+{
+    aphi_campaign *a = &c->result;
+    if (a->outcome != APHI_RUN_PASS || (a->runs & (a->runs - 1)) || c->options->no_check || !uses_promises(c->options))
+        return false;
+    aph_check_result *r = check_file(c, a->trace, CHECK_MS_PASS);
+    if (blame_promise(c, r)) {
+        a->outcome = APHI_RUN_TROUBLE;
+    } else if (r->verdict == APH_CHECK_FAIL) {
+        a->outcome = a->run->outcome = APHI_RUN_FAIL;
+        snprintf(a->why, sizeof a->why, "the model cannot explain the observations");
+    }
+    aph_check_result_free(r);
+    return a->outcome != APHI_RUN_PASS;
+}
+
 bool aphi_campaign_repeat(aphi_campaign_state *c, const aphi_script *script, unsigned tries, bool counted)
 {
     c->repeats = 0;
@@ -193,12 +266,15 @@ bool aphi_campaign_repeat(aphi_campaign_state *c, const aphi_script *script, uns
         if (counted)
             aphi_campaign_count_run(c, run);
         aphi_campaign_keep_run(c, run);
-        if (c->result.outcome == APHI_RUN_UNKNOWN)
+        if (c->result.outcome == APHI_RUN_UNKNOWN || c->result.outcome == APHI_RUN_FAIL)
             aphi_campaign_judge_again(c);
+        if (c->result.outcome == APHI_RUN_UNKNOWN && counted && !*c->unjudged)
+            snprintf(c->unjudged, sizeof c->unjudged, "a script that failed before could not be judged: %.400s",
+                     c->result.why);
         if (aphi_run_verdict_blames_subject(c->result.outcome) &&
             (c->wanted == APHI_RUN_PASS || c->result.outcome == c->wanted))
             return true;
-        if (run->outcome == APHI_RUN_STOPPED || run->outcome == APHI_RUN_TROUBLE ||
+        if (run->outcome == APHI_RUN_STOPPED || c->result.outcome == APHI_RUN_TROUBLE ||
             (c->until && aphi_clock_ns() >= c->until))
             return false;
     }

@@ -4,6 +4,7 @@
 #include "tester/campaign_internal.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "generate/generator.h"
 #include "tree/step_guard.h"
 
@@ -23,8 +24,7 @@ static int run_candidate(aphi_campaign_state *c, const aphi_script *candidate)
 {
     aphi_run_options how = aphi_campaign_script_options(c, candidate);
     how.progress = NULL;
-    if (!c->options->patience_ns)
-        how.patience_ns = PATIENCE_SHRINKING;
+    how.patience_ns = aphi_campaign_patience(c, PATIENCE_SHRINKING);
     if (aphi_campaign_is_stopped(c))
         return -1;
     aphi_run *run = aphi_campaign_run(c, &how, true);
@@ -33,6 +33,7 @@ static int run_candidate(aphi_campaign_state *c, const aphi_script *candidate)
     aphi_run_verdict outcome = aphi_campaign_verdict_of_trace(c, run);
     bool timed_out = outcome == APHI_RUN_UNKNOWN && aphi_clock_ns() >= c->until;
     bool valid = !timed_out && (outcome != APHI_RUN_TROUBLE || run->fault != APH_FAULT_NONE);
+    c->skipped_candidate |= valid && outcome == APHI_RUN_UNKNOWN;
     int taken = !valid ? -1 : outcome == c->wanted ? (int)aphi_run_script(run)->count : 0;
     if (!valid && !timed_out)
         memcpy(c->run_error, run->why, sizeof c->run_error);
@@ -83,7 +84,7 @@ static bool confirm_shrunk(aphi_campaign_state *c, const aphi_script *small, con
         aphi_guard_resume();
     }
     r->run = NULL;
-    aphi_run_options how = {.patience_ns = c->options->patience_ns ? c->options->patience_ns : APHI_PATIENCE};
+    aphi_run_options how = {.patience_ns = aphi_campaign_patience(c, APHI_PATIENCE)};
     aphi_campaign_raise_patience(c, &how, c->wanted);
     int64_t least = aphi_clock_ns() + APHI_CONFIRM_PATIENCES * how.patience_ns;
     c->until = least > c->until ? least : c->until;
@@ -139,7 +140,8 @@ static aphi_shrunk run_shrinker(aphi_campaign_state *c)
     const aphi_run *run = c->result.run;
     char path[sizeof c->result.trace];
     snprintf(path, sizeof path, "%.4000s/shrink.log", c->options->folder);
-    c->log = fopen(path, "w"); /* optional */
+    int log = aphi_file_replace(path); /* optional */
+    c->log = log >= 0 ? fdopen(log, "w") : NULL;
     c->values = aphi_generator_values(c->options->model);
     aphi_shrink_options options = {.reorder = run->events_before ? NULL : reorder, .step = forward_step, .context = c,
                                    .budget_ns = aphi_campaign_shrink_ns(c), .values = c->values,
@@ -168,7 +170,7 @@ void aphi_campaign_shrink(aphi_campaign_state *c)
     r->reproduced = small.reproduced;
     r->confirmed = small.confirmed;
     r->shrink_runs = small.runs;
-    r->minimal = small.minimal;
+    r->minimal = small.minimal && !c->skipped_candidate;
     bool may_fail = small.reproduced || (small.failed && !small.confirmed); /* the time may have run out before */
     r->shrunk = (may_fail || aphi_campaign_is_stopped(c)) && confirm_shrunk(c, &small.script, &before);
     if (!r->shrunk) {

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/buffer.h"
+#include "base/error.h"
 #include "base/memory.h"
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
@@ -70,8 +71,24 @@ bool aphi_corpus_save(const char *folder, const aphi_script *s, char *path, size
     free(text);
     if (!kept)
         return aphi_script_write(path, s, error, error_size);
-    utimensat(AT_FDCWD, path, NULL, 0); /* moves it to the front; failure is harmless */
+    utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW); /* moves it to the front; failure is harmless */
     return true;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+bool aphi_corpus_read(const char *path, const aph_model *model, aphi_script *s, char *error, size_t error_size)
+{
+    struct stat about;
+    if (lstat(path, &about) == 0 && !S_ISREG(about.st_mode))
+        return aphi_fail(error, error_size, "%s: not a regular file; symbolic links are not followed", path);
+    if (!aphi_script_read(path, s, error, error_size))
+        return false;
+    bool valid = s->count ? aphi_script_check(path, s, model->functions, error, error_size)
+                          : aphi_fail(error, error_size, "%s: a script without actions", path);
+    if (!valid)
+        aphi_script_free(s);
+    return valid;
 }
 
 /* ---- listing ----------------------------------------------------------------------------------------------------- */
@@ -107,7 +124,7 @@ bool aphi_corpus_list(const char *folder, const char *model, aphi_corpus *kept, 
     size_t count = 0, capacity = 0;
     for (struct dirent *d; (d = readdir(all));) {
         struct stat about;
-        if (!is_of_model(d->d_name, name) || fstatat(dirfd(all), d->d_name, &about, 0) != 0 || !S_ISREG(about.st_mode))
+        if (!is_of_model(d->d_name, name) || fstatat(dirfd(all), d->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
         aphi_buffer path = {0};
         aphi_buffer_format(&path, "%s/%s", folder, d->d_name);

@@ -6,6 +6,8 @@
 
 #include "script/script.h"
 
+#include <antiphon/model.h>
+
 /* Writes the script as MODEL-HASH.script, with the hash of its content. Equal scripts are stored once, and others are
  * never overwritten. path receives the path. Returns false with a message on failure. */
 bool aphi_corpus_save(const char *folder, const aphi_script *s, char *path, size_t path_size, char *error,
@@ -19,6 +21,8 @@ typedef struct aphi_corpus {
 /* Lists the scripts of a model. The list is empty if there is no such folder. Returns false with a message on
  * failure. */
 bool aphi_corpus_list(const char *folder, const char *model, aphi_corpus *kept, char *error, size_t error_size);
+/* Reads a script that the model can run. Returns false with a message. */
+bool aphi_corpus_read(const char *path, const aph_model *model, aphi_script *s, char *error, size_t error_size);
 void aphi_corpus_free(aphi_corpus *kept);
 
 #endif

@@ -213,32 +213,24 @@ static void report_end(aphi_net *n, channel *l, aphi_arrival_kind kind, const ch
 /* Decides whether a connection failed because of this machine or because of the subject. */
 static aphi_arrival_kind classify_refusal(int failure)
 {
-    bool ours = aphi_port_is_exhausted(failure) || failure == EADDRNOTAVAIL || failure == EAGAIN || failure == EPERM ||
-                failure == EACCES;
+    bool ours = aphi_port_is_exhausted(failure) || aphi_port_has_no_network(failure) || failure == EAGAIN ||
+                failure == EPERM || failure == EACCES;
     return ours ? APHI_ARRIVED_UNABLE : APHI_ARRIVED_REFUSED;
 }
 
 static bool open_socket(aphi_net *n, channel *l)
 {
-    int one = 1;
     int fd = socket(n->address.ss_family, (n->datagrams ? SOCK_DGRAM : SOCK_STREAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
         report_end(n, l, classify_refusal(errno), strerror(errno));
         return false;
     }
-    if (!n->datagrams)
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     l->watch.fd = fd;
     n->open++;
-    int status;
-    do
-        status = connect(fd, (struct sockaddr *)&n->address, n->address_size);
-    while (status < 0 && errno == EINTR);
-    if (status < 0 && errno != EINPROGRESS) {
+    if (!aphi_port_connect(fd, (struct sockaddr *)&n->address, n->address_size, &l->connecting)) {
         report_end(n, l, classify_refusal(errno), strerror(errno));
         return false;
     }
-    l->connecting = status < 0;
     aphi_event_loop_watch(&n->loop, &l->watch, EPOLLIN | EPOLLRDHUP | (l->connecting ? EPOLLOUT : 0u));
     return true;
 }
@@ -393,11 +385,12 @@ static void flush_outboxes(aphi_net *n)
 
 /* ---- in ---------------------------------------------------------------------------------------------------------- */
 
-static void report_malformed(aphi_net *n, channel *l, const aph_wire *wire)
+/* kind: APHI_ARRIVED_MALFORMED or APHI_ARRIVED_TOO_LARGE. */
+static void report_undecoded(aphi_net *n, channel *l, const aph_wire *wire, aphi_arrival_kind kind)
 {
     size_t from = wire->at > EXCERPT / 2 ? wire->at - EXCERPT / 2 : 0;
     size_t count = wire->count - from < EXCERPT ? wire->count - from : EXCERPT;
-    aphi_arrival a = {.kind = APHI_ARRIVED_MALFORMED, .connection = l->connection, .at = wire->at - from,
+    aphi_arrival a = {.kind = kind, .connection = l->connection, .at = wire->at - from,
                       .message = aph_bytes(wire->bytes + from, count), .why = wire->why};
     close_socket(n, l);
     if (!l->detached)
@@ -424,10 +417,7 @@ static bool decode_inbox(aphi_net *n, channel *l, bool ended)
             snprintf(wire.why, sizeof wire.why, "the connection was closed in the middle of a message");
         }
         if (decoded == APH_MALFORMED) {
-            if (wire.beyond)
-                report_end(n, l, APHI_ARRIVED_TOO_LARGE, wire.why);
-            else
-                report_malformed(n, l, &wire);
+            report_undecoded(n, l, &wire, wire.beyond ? APHI_ARRIVED_TOO_LARGE : APHI_ARRIVED_MALFORMED);
             return false;
         }
         if (decoded == APH_MORE)

@@ -13,7 +13,7 @@ enum { APHI_NET_CALLS_MAX = 4096 }; /* open connections from the subject */
 typedef enum aphi_arrival_kind {
     APHI_ARRIVED_MESSAGE,
     APHI_ARRIVED_MALFORMED, /* message: the bytes as a string, cut to 256 */
-    APHI_ARRIVED_TOO_LARGE, /* a message, or all incomplete messages together, are too long to keep; see why */
+    APHI_ARRIVED_TOO_LARGE, /* a message exceeds a limit of Antiphon, or all incomplete messages together do; see why */
     APHI_ARRIVED_CALL,      /* the subject opened a connection to us */
     APHI_ARRIVED_END,       /* the subject closed the connection, between messages */
     APHI_ARRIVED_RESET,     /* the subject reset it */
@@ -27,7 +27,7 @@ typedef struct aphi_arrival {
     int64_t connection;
     aph_value message;
     bool last;       /* APHI_ARRIVED_MESSAGE: the last on this connection */
-    size_t at;       /* APHI_ARRIVED_MALFORMED: the index of the wrong byte */
+    size_t at;       /* APHI_ARRIVED_MALFORMED, _TOO_LARGE: the index of the wrong byte */
     const char *why; /* valid during the call */
 } aphi_arrival;
 

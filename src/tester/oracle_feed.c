@@ -16,7 +16,7 @@
 
 enum { SIZE_FIRST = 1024, SIZE_LAST = 65536, CLOCK_EVERY = 16 /* observations */ };
 static const int64_t LATE_NS = 100000000;        /* a request waits here at most this long for its end */
-static const int64_t ORACLE_MAX_NS = 1000000000; /* time limit of the oracle for a few observations */
+static const int64_t ORACLE_MAX_NS = 1000000000; /* CPU time of the oracle for a few observations */
 
 typedef enum kind { SENT, RECEIVED, LOST } kind;
 
@@ -46,7 +46,15 @@ struct aphi_oracle_feed {
 };
 
 size_t aphi_oracle_feed_waiting(const aphi_oracle_feed *w) { return (size_t)(w->tail - w->head); }
-uint64_t aphi_oracle_feed_last(const aphi_oracle_feed *w) { return w->head ? w->head - 1 : 0; }
+
+uint64_t aphi_oracle_feed_last(const aphi_oracle_feed *w)
+{
+    const aphi_partition *rejecting = aphi_partitions_rejecting(w->partitions);
+    if (rejecting && rejecting->oracle->held && rejecting->oracle->event_count)
+        return rejecting->oracle->events[rejecting->oracle->deepest].line;
+    return w->head ? w->head - 1 : 0;
+}
+
 aphi_partitions *aphi_oracle_feed_partitions(aphi_oracle_feed *w) { return w->partitions; }
 
 static slot *slot_at(const aphi_oracle_feed *w, uint64_t number) { return &w->slots[number & (w->size - 1)]; }
@@ -71,6 +79,7 @@ aphi_oracle_feed *aphi_oracle_feed_open(const aph_model *model, const aph_oracle
     w->partitions = partitions;
     w->memory = options->memory;
     w->paired = paired;
+    aphi_partitions_hold(partitions);
     w->size = SIZE_FIRST;
     w->slots = aphi_alloc(w->size * sizeof *w->slots);
     aph_root_add(mark_slots, w);
@@ -159,13 +168,19 @@ static bool answers_nothing(void *context, const aph_event *event, aph_value *an
     return false;
 }
 
+static void arm_guard(const aphi_oracle_feed *w, int64_t now)
+{
+    aphi_guard_arm(w->model, now + APHI_GUARD_LOADED * ORACLE_MAX_NS, w->memory);
+    aphi_guard_limit_cpu(ORACLE_MAX_NS);
+}
+
 bool aphi_oracle_feed_knows(aphi_oracle_feed *w, int64_t connection, aph_value message, int64_t now, const char **why)
 {
     const aph_model *m = w->model;
     aph_value state = m->initial ? m->initial(m) : aph_object();
     aph_request request = {connection, message};
     bool waiting = true;
-    aphi_guard_arm(m, now + ORACLE_MAX_NS, w->memory);
+    arm_guard(w, now);
     aphi_ending ending = aphi_step_feed(m, &state, &request, &waiting, APH_NIL, answers_nothing, NULL);
     *why = aphi_step_reason();
     return ending != APHI_UNKNOWN_REQUEST;
@@ -190,7 +205,7 @@ static void restart_limit(aphi_oracle_feed *w, int64_t now)
     if (now - w->armed_at <= ORACLE_MAX_NS / 10)
         return;
     w->armed_at = now;
-    aphi_guard_arm(w->model, now + ORACLE_MAX_NS, w->memory);
+    arm_guard(w, now);
 }
 
 bool aphi_oracle_feed_is_ready(const aphi_oracle_feed *w, int64_t now)
@@ -217,7 +232,7 @@ aph_verdict aphi_oracle_feed_advance(aphi_oracle_feed *w, int64_t now, uint64_t 
         restart_limit(w, now);
     for (uint64_t i = 0; i < most && aphi_oracle_feed_is_ready(w, now); i++)
         feed_next(w);
-    return w->verdict;
+    return w->verdict = aphi_partitions_settle(w->partitions);
 }
 
 aph_verdict aphi_oracle_feed_advance_all(aphi_oracle_feed *w, int64_t now)
@@ -226,7 +241,13 @@ aph_verdict aphi_oracle_feed_advance_all(aphi_oracle_feed *w, int64_t now)
         restart_limit(w, now);
     while (w->head < w->tail && w->verdict == APH_PASS)
         feed_next(w);
-    return w->verdict;
+    return w->verdict = aphi_partitions_settle(w->partitions);
+}
+
+aph_verdict aphi_oracle_feed_may_be_quiet(aphi_oracle_feed *w, int64_t now)
+{
+    restart_limit(w, now);
+    return w->verdict == APH_PASS ? aphi_partitions_may_be_quiet(w->partitions) : w->verdict;
 }
 
 aph_verdict aphi_oracle_feed_quiet(aphi_oracle_feed *w, int64_t now)

@@ -37,9 +37,11 @@ aph_verdict aphi_oracle_feed_advance_all(aphi_oracle_feed *w, int64_t now);
 /* Call it when all observations were fed and nothing more will arrive. Returns APH_FAIL if every explanation has a
  * pending response, although the observations themselves are explained. */
 aph_verdict aphi_oracle_feed_quiet(aphi_oracle_feed *w, int64_t now);
+/* Like aphi_oracle_feed_quiet, but only a probe: more may arrive. APH_UNKNOWN does not end the feed. */
+aph_verdict aphi_oracle_feed_may_be_quiet(aphi_oracle_feed *w, int64_t now);
 /* Returns the number of observations that were not fed yet. */
 size_t aphi_oracle_feed_waiting(const aphi_oracle_feed *w);
-/* Returns the number of the observation that was fed last. */
+/* Returns the number of the observation that was fed last; after a failure, of the last one that was reached. */
 uint64_t aphi_oracle_feed_last(const aphi_oracle_feed *w);
 aphi_partitions *aphi_oracle_feed_partitions(aphi_oracle_feed *w);
 

@@ -76,14 +76,6 @@ static int64_t *label_slot(const aphi_outstanding *o, int64_t label)
 
 bool aphi_outstanding_has(const aphi_outstanding *o, int64_t label) { return *label_slot(o, label) == label; }
 
-bool aphi_outstanding_is_late(const aphi_outstanding *o, int64_t before)
-{
-    for (size_t i = 0; i < o->peer_count; i++)
-        if (o->peers[i].count && o->peers[i].queue[o->peers[i].head].sent_at < before)
-            return true;
-    return false;
-}
-
 /* ---- changes ----------------------------------------------------------------------------------------------------- */
 
 static void grow_queue(aphi_peer *p)
@@ -98,9 +90,33 @@ static void grow_queue(aphi_peer *p)
     p->capacity = capacity;
 }
 
+static void remove_label(const aphi_outstanding *o, int64_t label)
+{
+    if (aphi_outstanding_has(o, label))
+        *label_slot(o, label) = 0;
+}
+
+void aphi_outstanding_block(aphi_outstanding *o, int64_t connection)
+{
+    aphi_peer *p = peer_at(o, connection);
+    if (p->is_blocked)
+        return;
+    p->is_blocked = true;
+    o->blocked += p->count;
+    for (size_t i = 0; i < p->count; i++)
+        remove_label(o, aphi_outstanding_at(p, i)->label);
+}
+
+static void unblock(aphi_outstanding *o, aphi_peer *p)
+{
+    o->blocked -= p->is_blocked ? p->count : 0;
+    p->is_blocked = false;
+}
+
 void aphi_outstanding_push(aphi_outstanding *o, int64_t connection, const aphi_outstanding_request *request)
 {
     aphi_peer *p = peer_at(o, connection);
+    unblock(o, p);
     if (p->count == p->capacity)
         grow_queue(p);
     p->queue[(p->head + p->count++) & (p->capacity - 1)] = *request;
@@ -117,6 +133,7 @@ bool aphi_outstanding_pop(aphi_outstanding *o, int64_t connection, bool answered
 {
     aphi_peer *p = peer_at(o, connection);
     p->was_answered |= answered;
+    unblock(o, p);
     if (!p->count)
         return false;
     *request = p->queue[p->head];
@@ -127,10 +144,19 @@ bool aphi_outstanding_pop(aphi_outstanding *o, int64_t connection, bool answered
     aphi_partition_load *load = aphi_outstanding_load(o, request->part);
     load->all--;
     load->alone -= request->alone;
-    int64_t *slot = label_slot(o, request->label);
-    if (*slot == request->label)
-        *slot = 0;
+    remove_label(o, request->label);
     return true;
+}
+
+int64_t aphi_outstanding_rested_ns(aphi_outstanding *o, int64_t connection, int64_t now)
+{
+    const aphi_peer *p = peer_at(o, connection);
+    return p->was_answered && !p->count ? now - p->answered_at : -1;
+}
+
+void aphi_outstanding_note_response(aphi_outstanding *o, int64_t connection, int64_t now)
+{
+    peer_at(o, connection)->answered_at = now;
 }
 
 void aphi_outstanding_clear(aphi_outstanding *o)

@@ -10,15 +10,19 @@ typedef struct aphi_outstanding_request {
     int64_t label;
     uint64_t number;   /* of its observation, by the live feed */
     int64_t sent_at;   /* ns, by the clock */
+    int64_t rested_ns; /* the time since the latest response on its connection; -1: none, or another was outstanding */
     uint32_t kind;     /* by the log */
     aph_value message, part;
     bool alone;        /* no other request of its partition may be in flight on another connection */
+    int64_t patience_ns; /* the time that the model allows for its response; 0: the default */
 } aphi_outstanding_request;
 
 /* A connection and its outstanding requests, oldest first. */
 typedef struct aphi_peer {
     int64_t name;                 /* its number in the trace; a connection that is opened again gets a new one */
     bool is_named, was_open, was_answered;
+    int64_t answered_at;          /* if was_answered: the time of the latest response */
+    bool is_blocked;              /* the tester does not wait for its responses */
     aphi_outstanding_request *queue;
     size_t head, count, capacity; /* a ring; capacity is a power of two */
 } aphi_peer;
@@ -34,6 +38,7 @@ typedef struct aphi_outstanding {
     uint32_t *in_flight;        /* by connection: outstanding requests */
     size_t peer_count;
     uint64_t count;             /* outstanding requests on all connections */
+    uint64_t blocked;           /* the same on blocked connections */
     aphi_partition_load *loads; /* by the hash of the partition */
     int64_t *labels;            /* of outstanding requests, a hash table without chains */
     int64_t next_name;          /* for a connection that is opened again */
@@ -56,13 +61,19 @@ static inline const aphi_outstanding_request *aphi_outstanding_at(const aphi_pee
 int64_t aphi_outstanding_name(aphi_outstanding *o, int64_t connection);
 aphi_partition_load *aphi_outstanding_load(const aphi_outstanding *o, aph_value part);
 bool aphi_outstanding_has(const aphi_outstanding *o, int64_t label);
-/* Returns true if some request was sent before that time. */
-bool aphi_outstanding_is_late(const aphi_outstanding *o, int64_t before);
+/* The number of requests that the tester waits for. */
+static inline uint64_t aphi_outstanding_awaited(const aphi_outstanding *o) { return o->count - o->blocked; }
 
 void aphi_outstanding_push(aphi_outstanding *o, int64_t connection, const aphi_outstanding_request *request);
 /* Removes the oldest request of the connection; returns false if there is none. answered: it got a response. */
 bool aphi_outstanding_pop(aphi_outstanding *o, int64_t connection, bool answered, aphi_outstanding_request *request);
+/* Returns the rest of the connection, for a request that is sent now. */
+int64_t aphi_outstanding_rested_ns(aphi_outstanding *o, int64_t connection, int64_t now);
+void aphi_outstanding_note_response(aphi_outstanding *o, int64_t connection, int64_t now);
 void aphi_outstanding_clear(aphi_outstanding *o);
+/* Marks the connection as blocked, until a request is added to it or removed from it. Its requests are no longer found
+ * by their labels. */
+void aphi_outstanding_block(aphi_outstanding *o, int64_t connection);
 /* Marks the connection as closed. The next request on it opens a new one. */
 void aphi_outstanding_retire(aphi_outstanding *o, int64_t connection);
 

@@ -17,7 +17,7 @@
 
 enum {
     LABELLED_MAX = 1024, /* messages that the holes of later ones can refer to */
-    PATIENCES_LATE = 4,  /* patience for a request while others get responses, in multiples of --patience */
+    LOSSES_MANY = 200,   /* losses that end a run; fewer are compared with all requests of the run, at its end */
 };
 static const int64_t HOLD_NS = 500000; /* held calls are answered after this silence */
 static const int64_t SHOW_EVERY_NS = 100000000;
@@ -75,9 +75,11 @@ static int64_t time_to_wait(const aphi_run_state *r)
         /* If the pause is over, the action waits for something else. */
         return left <= 0 || left > APHI_TICK_NS ? APHI_TICK_NS : left;
     }
-    if (s->has_next && s->next.wait == APHI_WAIT_QUIET)
+    if (s->is_resting || (s->has_next && s->next.wait == APHI_WAIT_QUIET))
         return APHI_IDLE_NS;
-    if (r->mode.paired ? s->is_over && !r->outstanding.count
+    bool probes = r->mode.paired && !r->model->rpc && aphi_outstanding_awaited(&r->outstanding) &&
+                  r->judging.probed != aphi_run_log_count(&r->log) + 1;
+    if (r->mode.paired ? probes || (s->is_over && !aphi_outstanding_awaited(&r->outstanding))
                        : r->silence.silent_ns < aphi_silence_idle_after(&r->silence))
         return APHI_IDLE_NS;
     return APHI_TICK_NS;
@@ -95,12 +97,21 @@ static void show_progress(aphi_run_state *r)
     const aphi_judging *j = &r->judging;
     aphi_run_count_coverage(r);
     r->result.facts = (aphi_run_facts){.requests = r->log.requests, .answers = r->log.responses,
-                                       .ns = r->now - r->began, .explanations = j->explanations,
-                                       .branches = j->branch_count, .branches_reached = j->branches_reached};
+                                       .losses = r->receiving.losses.count, .ns = r->now - r->began,
+                                       .explanations = j->explanations, .branches = j->branch_count,
+                                       .branches_reached = j->branches_reached};
     if (r->options->progress && r->now - r->shown_at > SHOW_EVERY_NS) {
         r->shown_at = r->now;
         r->options->progress(r->options->context, &r->result.facts);
     }
+}
+
+/* Leaves time for the last responses. */
+static bool is_too_late_to_send(const aphi_run_state *r)
+{
+    const aphi_run_options *o = r->options;
+    int64_t at = r->now + aphi_silence_slowest(&r->silence);
+    return (o->until_ns && at >= o->until_ns) || (o->most_ns && at >= r->began + o->most_ns);
 }
 
 static void check_limits(aphi_run_state *r)
@@ -111,14 +122,13 @@ static void check_limits(aphi_run_state *r)
         APHI_JUDGE_AND_END(r, APHI_RUN_STOPPED, "stopped by a signal");
     bool is_late = o->until_ns && r->now >= o->until_ns;
     if (is_late && o->script)
-        APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "time limit reached before the end of the script");
+        APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "time limit reached");
     if (is_late && aphi_silence_lacks_message(&r->silence))
         APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "time limit reached; %s",
                            aphi_silence_describe(&r->silence, r->calls.count, what, sizeof what));
-    int64_t long_ago = r->now - PATIENCES_LATE * r->silence.patience_ns;
-    if (is_late ||
-        (!r->sending.is_over && r->mode.paired && aphi_outstanding_is_late(&r->outstanding, long_ago)))
+    if ((!o->script && is_too_late_to_send(r)) || (!r->sending.is_over && aphi_run_has_late_request(r)))
         aphi_run_stop_sending(r);
+    aphi_run_check_losses(r, LOSSES_MANY);
     if (!r->judging.feed && aphi_heap_is_full())
         aph_collect();
 }
@@ -131,10 +141,11 @@ static void run_turn(aphi_run_state *r)
     if (r->ending.ended)
         return;
     r->now_is_fresh = false;
+    bool awaited = aphi_outstanding_awaited(&r->outstanding) > 0;
     int arrivals = aphi_net_run_once(r->net, time_to_wait(r));
     r->now = aphi_clock_ns();
     int64_t passed = r->now - before < APHI_TICK_NS ? r->now - before : APHI_TICK_NS;
-    aphi_silence_count(&r->silence, r->now, passed, arrivals > 0, aphi_net_received(r->net), r->outstanding.count);
+    aphi_silence_count(&r->silence, r->now, passed, arrivals > 0, aphi_net_received(r->net), awaited);
     while (r->calls.held_count && arrivals == 0 && !r->ending.ended)
         aphi_run_answer_held_call(r);
     flush_trace(r);
@@ -165,7 +176,9 @@ static void mark_run(void *context)
     for (size_t i = 0; i < r->calls.held_count; i++)
         aph_mark(r->calls.held[i].response);
     aph_mark(r->judging.branches);
+    aph_mark(r->receiving.losses.shown);
     aph_mark(r->result.kinds);
+    aph_mark(r->result.lost_kinds);
     if (r->options && r->options->script)
         aphi_script_mark(r->options->script);
 }
@@ -175,9 +188,10 @@ static void set_mode(aphi_run_state *r, const char *environment)
     const aphi_run_options *o = r->options;
     aphi_env env = {0};
     aphi_env_named(environment, &env);
-    r->mode = (aphi_run_mode){.paired = (r->model->rpc || r->model->answers) && !env.lossy, .lossy = env.lossy,
-                              .immediate = env.immediate, .buffer = env.buffer};
-    r->silence = (aphi_silence){.paired = r->mode.paired, .lossy = r->mode.lossy,
+    bool paired = (r->model->rpc || r->model->answers || o->waits) && !env.lossy;
+    r->mode = (aphi_run_mode){.paired = paired, .lossy = env.lossy, .immediate = env.immediate, .buffer = env.buffer};
+    r->silence = (aphi_silence){.paired = r->mode.paired, .lossy = r->mode.lossy, .is_fixed = o->patience_ns != 0,
+                                .seen_ns = o->silence_seen_ns,
                                 .patience_ns = o->patience_ns ? o->patience_ns : APHI_PATIENCE,
                                 .idle_clock = o->idle_ns ? o->idle_ns : aphi_clock_idle_ns};
 }
@@ -205,27 +219,52 @@ static bool begin_run(aphi_run_state *r)
     return true;
 }
 
+/* A run passes only if all observations were judged, and all actions of its script were performed. */
+static void settle_pass(aphi_run_state *r)
+{
+    aphi_run *result = &r->result;
+    result->performed = r->sending.performed;
+    result->actions = r->options->script ? r->options->script->count : result->performed;
+    bool complete = result->performed >= result->actions;
+    result->too_hard = result->outcome == APHI_RUN_PASS && r->judging.too_hard;
+    result->undecided = result->outcome == APHI_RUN_PASS && r->judging.undecided;
+    if (result->outcome == APHI_RUN_PASS && (*r->judging.gave_up || !complete)) {
+        result->outcome = APHI_RUN_UNKNOWN;
+        snprintf(result->why, sizeof result->why, "%s",
+                 *r->judging.gave_up ? r->judging.gave_up : "the script was abandoned");
+    }
+    size_t n = strlen(result->why);
+    if (!complete && (result->outcome == APHI_RUN_UNKNOWN || result->outcome == APHI_RUN_STOPPED))
+        snprintf(result->why + n, sizeof result->why - n, "; %zu of %zu actions of the script were performed",
+                 result->performed, result->actions);
+}
+
 static void fill_result(aphi_run_state *r)
 {
     aphi_run *result = &r->result;
     result->outcome = r->ending.outcome;
     result->fault = r->ending.fault;
     memcpy(result->why, r->ending.why, sizeof result->why);
+    settle_pass(r);
     result->doubtful = r->ending.doubtful;
+    result->unable = r->ending.unable;
     result->unreached = r->ending.unreached;
+    result->losing = r->ending.losing;
+    result->losses = r->receiving.losses;
     result->script_whole = !r->log.actions_cut;
     result->events_before = r->log.discarded;
     result->rejected_event = r->judging.rejected_event - 1;
-    result->too_hard = r->judging.too_hard;
-    result->undecided = r->judging.undecided;
     result->silence_ns = r->silence.longest_ns;
+    result->response_ns = aphi_silence_slowest(&r->silence);
+    result->suspected_ns = r->ending.suspected_ns;
     result->kinds = aphi_run_log_kinds(&r->log);
+    result->lost_kinds = aphi_run_log_lost_kinds(&r->log);
     result->branches = r->judging.branches;
 }
 
 static int64_t first_free_name(const aphi_run_options *o)
 {
-    int64_t name = (int64_t)o->connections;
+    int64_t name = (int64_t)(o->connections + o->spares);
     for (size_t i = 0; o->script && i < o->script->count; i++)
         if (o->script->actions[i].connection >= name)
             name = o->script->actions[i].connection + 1;
@@ -239,9 +278,15 @@ aphi_run *aphi_run_execute(const aphi_run_options *options)
     r->model = options->model;
     r->labelled = aphi_labelled_open(LABELLED_MAX);
     aphi_outstanding_open(&r->outstanding, first_free_name(options));
+    r->receiving.losses = options->losses_before;
+    r->receiving.losses.count = 0;
+    r->receiving.losses.shown = APH_NIL;
     r->began = r->now = aphi_clock_ns();
     aphi_run_open_calls(r);
     aph_root_add(mark_run, r);
+    aphi_heap_limit = options->memory;
+    if (aphi_heap_is_tight()) /* because of the previous run */
+        aph_collect();
     if (begin_run(r))
         while (!r->ending.ended)
             run_turn(r);
@@ -253,6 +298,7 @@ aphi_run *aphi_run_execute(const aphi_run_options *options)
     aphi_run_close_generator(r);
     aphi_labelled_close(r->labelled);
     aphi_outstanding_close(&r->outstanding);
+    aphi_heap_limit = 0;
     r->options = NULL;
     return &r->result;
 }

@@ -7,6 +7,7 @@
 #include <antiphon/oracle.h>
 #include "script/script.h"
 #include "subject/subject.h"
+#include "tester/losses.h"
 #include "trace/run_event.h"
 
 #include <signal.h>
@@ -37,7 +38,7 @@ bool aphi_run_verdict_blames_subject(aphi_run_verdict verdict);
 bool aphi_run_verdict_name_blames_subject(aph_value name);
 
 typedef struct aphi_run_facts {
-    uint64_t requests, answers;
+    uint64_t requests, answers, losses;
     int64_t ns;
     uint64_t explanations;      /* explanations that the search holds */
     size_t branches, branches_reached;
@@ -50,15 +51,26 @@ typedef struct aphi_run_options {
     const aphi_script *script;   /* NULL: actions are generated */
     uint64_t seed;
     size_t connections, depth;   /* limits of connections, and of requests in flight on each */
+    size_t spares;               /* connections that may be used in place of those that the server lets wait */
+    bool waits;                  /* the model lets requests wait for others; see model_habits.h */
     bool apart;                  /* no connection has requests of several partitions in flight: judging is faster */
     uint64_t messages;           /* messages sent and received before the run ends; 0: no limit */
     int64_t until_ns;            /* by the clock: a deadline for sending, and for a script; 0: none */
-    int64_t patience_ns;         /* the longest silence while a request is outstanding; 0: APHI_PATIENCE */
+    int64_t most_ns;             /* the time after which a generated run sends nothing more; 0: no limit */
+    /* The longest silence while a response is due. 0: it follows the response times; a silence of APHI_PATIENCE is
+     * suspicious, and one of at least 5 s too long. */
+    int64_t patience_ns;
+    bool overrules_model;        /* the patience is also that of requests for which the model has another */
+    int64_t silence_seen_ns;     /* the longest silence that ended in earlier runs */
     int listen_fd;               /* listening socket for connections of the subject; 0: none */
     unsigned listen_port;        /* the port that the subject connects to; 0: that of the socket */
     int trace;                   /* descriptor of an empty file for the trace; -1: none */
     const char *trace_name;      /* for messages */
+    aphi_max_losses max_losses;
+    aphi_losses losses_before;   /* of earlier runs with this subject */
+    uint64_t answers_before;
     bool no_check;               /* judge nothing, to measure the cost of judging */
+    bool tell_apart;             /* as in aph_oracle_options */
     size_t memory;               /* for the oracle; 0: no limit */
     int64_t (*idle_ns)(void);    /* idle time of all processors; NULL: aphi_clock_idle_ns */
     const volatile sig_atomic_t *stop;
@@ -71,15 +83,22 @@ typedef struct aphi_run {
     aph_fault fault;             /* with TROUBLE: the error of the model, if any */
     char why[512];
     aphi_run_facts facts;
+    size_t performed, actions;   /* of a script: the number of performed actions, and of all */
     bool script_whole;           /* all actions are stored; false if there were too many */
     uint64_t events_before;      /* events that are no longer stored */
     int64_t rejected_event;      /* with FAIL: index in the events of the rejected observation; -1: not stored */
+    bool unable;                 /* with TROUBLE: the system allows no connection */
     bool unreached;              /* with DEAD: no connection was ever accepted */
     bool doubtful;               /* with STARVED and DEAD: may be chance unless reproduced */
-    int64_t silence_ns;          /* the longest that ended while a request was outstanding */
+    bool losing;                 /* with DEAD: the subject lost more requests than allowed */
+    aphi_losses losses;
+    int64_t silence_ns;          /* the longest that ended while a response was awaited */
+    int64_t response_ns;         /* the longest of the latest response times */
+    int64_t suspected_ns;        /* with STARVED: the time since the silence was suspicious */
     bool too_hard;               /* with UNKNOWN: the run was too hard for the oracle; an easier one may pass */
     bool undecided;              /* with UNKNOWN: a check of the whole trace may decide */
     aph_value kinds;             /* by kind of request: [sent, answered] */
+    aph_value lost_kinds;        /* by kind of request: the number of losses, if there are any */
     aph_value branches;          /* by name, how often they were taken; APH_NIL if there are none */
 } aphi_run;
 

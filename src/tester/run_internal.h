@@ -40,20 +40,22 @@ typedef struct aphi_sending {
     aphi_action next;
     bool has_next;
     bool is_over;               /* there are no actions after `next` */
-    size_t script_at;
+    size_t script_at, performed; /* actions */
     int64_t acted_at;
     int64_t last_label;         /* of a performed action */
     aphi_deferred_action deferred[APHI_DEFERRED_MAX]; /* oldest first */
     size_t deferred_count;
     uint32_t since_idle;        /* requests sent since the connections were last idle */
+    int64_t calm_since;         /* begin of a calm phase; 0: the phase is busy */
     aph_value state;            /* of the model in some explanation, for the generator */
     uint64_t state_due;         /* requests after which it is read again */
+    bool is_resting;            /* an action waits until its connection has rested; see losses.h */
 } aphi_sending;
 
 /* run_receive.c */
 typedef struct aphi_receiving {
     uint64_t broken_off;        /* connections that ended before their first response, with several requests */
-    uint64_t dropped;           /* requests outstanding on connections that the subject was allowed to close */
+    aphi_losses losses;
 } aphi_receiving;
 
 /* A call: a request on a connection that the subject opened. The model provides the response. */
@@ -76,12 +78,15 @@ typedef struct aphi_judging {
     aphi_oracle_feed *feed;     /* NULL: nothing is judged */
     int64_t judged_at;
     uint64_t drained;           /* number of events when a lossy network was last judged idle */
+    uint64_t probed;            /* number of events, plus 1, when the oracle was last probed for quiet */
+    aph_verdict quiet;          /* the result */
     int64_t count_due;          /* time of the next count of: */
     aph_value branches;         /* by name, how often they were taken */
     size_t branch_count, branches_reached;
     uint64_t explanations;
     int64_t rejected_event;     /* index in the events of the log, plus 1; 0: none */
     bool too_hard, undecided;   /* see aphi_run */
+    char gave_up[320];          /* why the oracle gave up although the run continues; "": it did not */
 } aphi_judging;
 
 /* run_stop.c */
@@ -90,7 +95,8 @@ typedef struct aphi_ending {
     aphi_run_verdict outcome;
     aph_fault fault;
     char why[512];
-    bool doubtful, unreached;   /* see aphi_run */
+    bool doubtful, unreached, unable, losing; /* see aphi_run */
+    int64_t suspected_ns;       /* see aphi_run */
 } aphi_ending;
 
 typedef struct aphi_run_state {
@@ -131,6 +137,10 @@ bool aphi_run_has_sent_all(const aphi_run_state *r);
 void aphi_run_stop_sending(aphi_run_state *r);
 /* Call it when the connections are idle, so that requests may be sent again. */
 void aphi_run_send_after_idle(aphi_run_state *r);
+/* Waits no longer for the responses on this connection, and sends no generated requests on it before they arrive. */
+void aphi_run_block(aphi_run_state *r, int64_t connection);
+/* Call it when a response has arrived on the connection. */
+void aphi_run_unblock(aphi_run_state *r, int64_t connection);
 
 /* ---- run_receive.c ----------------------------------------------------------------------------------------------- */
 
@@ -139,6 +149,9 @@ void aphi_run_arrived(void *context, const aphi_arrival *a);
 aph_value aphi_run_oldest_request(void *context, int64_t connection);
 /* Closes a connection of the tester. Its outstanding requests are lost. */
 void aphi_run_close_connection(aphi_run_state *r, int64_t connection);
+
+/* Returns true if requests are sent alone, on rested connections. */
+bool aphi_run_is_careful(const aphi_run_state *r);
 
 /* ---- run_upstream.c ---------------------------------------------------------------------------------------------- */
 
@@ -161,9 +174,15 @@ void aphi_run_judge_all(aphi_run_state *r);
 /* Judges an idle lossy network: the messages in flight are lost. Returns false if there was no event since the last
  * call. */
 bool aphi_run_judge_drained(aphi_run_state *r);
+/* After a silence: ends the run if the model promises rpc, but would not respond to a pending request either. Returns
+ * true if the run has ended. */
+bool aphi_run_breaks_rpc(aphi_run_state *r);
 /* Judges the run when nothing more will arrive. Returns false if every explanation has a pending response. May end the
  * run. */
 bool aphi_run_judge_complete(aphi_run_state *r);
+/* Returns APH_FAIL if a response is due in every explanation, APH_PASS if not, APH_UNKNOWN if this is too expensive to
+ * decide. The result is kept until the next event. May end the run. */
+aph_verdict aphi_run_probe_quiet(aphi_run_state *r);
 /* Counts branches and explanations, if this is due. */
 void aphi_run_count_coverage(aphi_run_state *r);
 /* Returns the model's state in some explanation. The objects of several partitions are merged. */
@@ -180,9 +199,13 @@ void aphi_run_end_with(aphi_run_state *r, aphi_run_verdict outcome, aph_fault fa
 void aphi_run_end_untraced(aphi_run_state *r, const char *why);
 /* Ends the run with the exit of the subject's process, if it has exited, otherwise with `why`. */
 void aphi_run_end_dead(aphi_run_state *r, const char *why, bool doubtful, bool unreached);
+/* Ends the run if there are at least that many losses, and more than the options allow. */
+void aphi_run_check_losses(aphi_run_state *r, uint64_t least);
 bool aphi_run_is_stopped(const aphi_run_state *r);
 /* Ends the run if nothing more is to come, or the subject was silent for too long. */
 void aphi_run_check_silence(aphi_run_state *r);
+/* Returns true if a request has waited too long while others got responses. */
+bool aphi_run_has_late_request(const aphi_run_state *r);
 
 /* Ends the run because of the subject, unless the oracle rejects the observations before that. */
 #define APHI_JUDGE_AND_END(r, outcome, ...) \

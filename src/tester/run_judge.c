@@ -7,6 +7,8 @@
  *             processor's caches. A script is judged at once, because only its verdict is needed. */
 #include "tester/run_internal.h"
 
+#include <stdio.h>
+
 enum {
     BATCH_MAX = 4096, /* observations that may wait */
     BATCH_IDLE = 16,  /* judged at a time while nothing arrives */
@@ -22,7 +24,7 @@ bool aphi_run_open_oracle(aphi_run_state *r, const char *environment)
         return true;
     /* If a connection has requests of several partitions in flight, their order makes the partitions depend on each
      * other. */
-    aph_oracle_options options = {.environment = environment, .memory = o->memory,
+    aph_oracle_options options = {.environment = environment, .memory = o->memory, .tell_apart = o->tell_apart,
                                   .whole = o->script || (o->depth > 1 && !o->apart)};
     bool paired = r->mode.paired && r->model->rpc;
     r->judging.feed = aphi_oracle_feed_open(r->model, &options, paired, error, sizeof error);
@@ -42,15 +44,20 @@ void aphi_run_close_oracle(aphi_run_state *r)
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
-static void end_undecided(aphi_run_state *r, aph_limit limit)
+/* Does not end the run: its end may be known already, as if the subject has exited. */
+static void give_up(aphi_run_state *r, aph_limit limit, const char *message)
 {
-    r->judging.too_hard = true;
-    r->judging.undecided = limit == APH_LIMIT_WINDOW || limit == APH_LIMIT_TIME;
-    aphi_run_end(r, APHI_RUN_UNKNOWN, "%s",
-                 limit == APH_LIMIT_MEMORY   ? "the oracle reached its memory limit"
-                 : limit == APH_LIMIT_SOLVER ? "the solver reached its time limit"
-                 : limit == APH_LIMIT_WINDOW ? "explanations were discarded to save memory"
-                                             : "the oracle reached its time limit");
+    aphi_judging *j = &r->judging;
+    const char *why = limit == APH_LIMIT_MEMORY     ? "the oracle reached its memory limit"
+                      : limit == APH_LIMIT_SOLVER   ? "the solver reached its time limit"
+                      : limit == APH_LIMIT_WINDOW   ? "explanations were discarded to save memory"
+                      : limit == APH_LIMIT_BRANCHES ? message
+                                                    : "the oracle reached its time limit";
+    if (*j->gave_up)
+        return;
+    j->too_hard = true;
+    j->undecided = limit != APH_LIMIT_SOLVER && limit != APH_LIMIT_BRANCHES;
+    snprintf(j->gave_up, sizeof j->gave_up, "%s", why);
 }
 
 static void end_by_verdict(aphi_run_state *r, aph_verdict verdict)
@@ -68,7 +75,7 @@ static void end_by_verdict(aphi_run_state *r, aph_verdict verdict)
     else if (verdict == APH_FAIL)
         aphi_run_end(r, APHI_RUN_FAIL, "the model cannot explain the observations");
     else
-        end_undecided(r, limit);
+        give_up(r, limit, message);
 }
 
 static void accept_verdict(aphi_run_state *r, aph_verdict verdict)
@@ -97,6 +104,10 @@ void aphi_run_judge_some(aphi_run_state *r, bool nothing_arrives)
         accept_verdict(r, aphi_oracle_feed_advance(j->feed, r->now, is_due ? UINT64_MAX : BATCH_IDLE));
     if (is_due || !aphi_oracle_feed_is_ready(j->feed, r->now))
         j->judged_at = r->now;
+    if (*j->gave_up && r->options->script) /* it is continued, so that its whole trace can be judged */
+        aphi_run_close_oracle(r);
+    else if (*j->gave_up)
+        aphi_run_end(r, APHI_RUN_PASS, "the observations could not be judged"); /* becomes UNKNOWN, with the reason */
 }
 
 bool aphi_run_judge_drained(aphi_run_state *r)
@@ -117,6 +128,31 @@ bool aphi_run_judge_complete(aphi_run_state *r)
     if (verdict == APH_UNKNOWN)
         end_by_verdict(r, verdict);
     return verdict != APH_FAIL;
+}
+
+bool aphi_run_breaks_rpc(aphi_run_state *r)
+{
+    if (!r->model->rpc || !r->judging.feed)
+        return false;
+    aphi_run_judge_all(r);
+    if (!r->ending.ended && aphi_oracle_feed_may_be_quiet(r->judging.feed, r->now) == APH_UNKNOWN)
+        end_by_verdict(r, APH_UNKNOWN);
+    return r->ending.ended;
+}
+
+aph_verdict aphi_run_probe_quiet(aphi_run_state *r)
+{
+    aphi_judging *j = &r->judging;
+    if (r->model->rpc || r->mode.lossy || r->outstanding.any_closed)
+        return r->outstanding.count ? APH_FAIL : APH_PASS;
+    if (!j->feed)
+        return APH_PASS;
+    if (j->probed != aphi_run_log_count(&r->log) + 1) {
+        aphi_run_judge_all(r);
+        j->probed = aphi_run_log_count(&r->log) + 1;
+        j->quiet = r->ending.ended ? APH_UNKNOWN : aphi_oracle_feed_may_be_quiet(j->feed, r->now);
+    }
+    return j->quiet;
 }
 
 /* ---- coverage ---------------------------------------------------------------------------------------------------- */

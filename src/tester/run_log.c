@@ -4,10 +4,12 @@
  *
  * Idea:       each entry is a struct followed by its packed message, so a long run keeps nothing in the heap of values.
  * Invariants: the trace file consists of complete lines, even if the disk is full.
- * Cost:       a few hundred bytes for each of the latest 2 * HALF events and for each action. */
+ * Cost:       a few hundred bytes for each of the latest 2 * HALF events and for each action; at most about
+ *             2 * HALF_BYTES and ACTIONS_BYTES, if messages are large. */
 #include "tester/run_log.h"
 
 #include "base/memory.h"
+#include "value/heap.h"
 #include "value/pack.h"
 
 #include <errno.h>
@@ -16,12 +18,29 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HALF = 1 << 16 /* events */, ACTIONS_MAX = 1 << 17 };
+enum {
+    HALF = 1 << 16, /* events */
+    HALF_BYTES = 32 << 20,
+    HALF_BYTES_MIN = 1 << 20,
+    ACTIONS_MAX = 1 << 17,
+    ACTIONS_BYTES = 128 << 20,
+};
 
 typedef struct entry {
     aphi_run_event event;
     uint64_t number;
 } entry;
+
+/* Writes the complete lines of the trace. */
+static void rescue_trace(void *context)
+{
+    aphi_run_log *log = context;
+    char unused[2];
+    while (log->trace.n && log->trace.data[log->trace.n - 1] != '\n')
+        log->trace.n--;
+    if (log->traced)
+        aphi_run_log_flush(log, unused, sizeof unused);
+}
 
 void aphi_run_log_open(aphi_run_log *log, const char *model, const char *environment, uint64_t seed, int trace_fd,
                        const char *trace_name)
@@ -32,6 +51,8 @@ void aphi_run_log_open(aphi_run_log *log, const char *model, const char *environ
     log->traced = trace_fd >= 0;
     log->trace_fd = trace_fd;
     log->trace_name = trace_name;
+    log->rescue = (aphi_rescue){.save = rescue_trace, .context = log};
+    aphi_rescue_add(&log->rescue);
     if (log->traced)
         aphi_buffer_format(&log->trace, "{\"antiphon\":1,\"model\":\"%s\",\"environment\":\"%s\",\"seed\":%llu}\n",
                            model, environment, (unsigned long long)seed);
@@ -39,6 +60,7 @@ void aphi_run_log_open(aphi_run_log *log, const char *model, const char *environ
 
 void aphi_run_log_free(aphi_run_log *log)
 {
+    aphi_rescue_remove(&log->rescue);
     aphi_buffer_free(&log->older);
     aphi_buffer_free(&log->newer);
     aphi_buffer_free(&log->actions);
@@ -69,6 +91,13 @@ static void discard_older_half(aphi_run_log *log)
     log->newer.n = log->newer_count = 0;
 }
 
+/* The size of a full half: a small part of --memory. */
+static size_t half_bytes(void)
+{
+    size_t part = aphi_heap_limit / 32;
+    return !aphi_heap_limit || part > HALF_BYTES ? HALF_BYTES : part < HALF_BYTES_MIN ? HALF_BYTES_MIN : part;
+}
+
 static void format_trace_line(aphi_buffer *out, const aphi_run_event *e)
 {
     static const char *const words[] = {",\"send\":",      ",\"recv\":",   ",\"lost\":",
@@ -96,7 +125,7 @@ static void format_trace_line(aphi_buffer *out, const aphi_run_event *e)
 
 void aphi_run_log_event(aphi_run_log *log, const aphi_run_event *e, uint64_t number)
 {
-    if (log->newer_count == HALF)
+    if (log->newer_count == HALF || log->newer.n >= half_bytes())
         discard_older_half(log);
     entry stored = {*e, number};
     aphi_buffer_add(&log->newer, &stored, sizeof stored);
@@ -183,7 +212,7 @@ bool aphi_run_log_flush(aphi_run_log *log, char *error, size_t error_size)
 
 void aphi_run_log_action(aphi_run_log *log, const aphi_action *a)
 {
-    if (log->action_count == ACTIONS_MAX) {
+    if (log->action_count == ACTIONS_MAX || log->actions.n >= ACTIONS_BYTES) {
         log->actions_cut = true;
         return;
     }
@@ -229,11 +258,22 @@ void aphi_run_log_response(aphi_run_log *log, uint32_t kind)
         log->kinds[kind].answered++;
 }
 
+void aphi_run_log_loss(aphi_run_log *log, uint32_t kind) { log->kinds[kind].lost++; }
+
 aph_value aphi_run_log_kinds(const aphi_run_log *log)
 {
     aph_value kinds = aph_object();
     for (uint32_t i = 0; i < log->kind_count; i++)
         kinds = aph_set(kinds, log->kinds[i].name,
                         APH_ARRAY_OF(aph_int((int64_t)log->kinds[i].sent), aph_int((int64_t)log->kinds[i].answered)));
+    return kinds;
+}
+
+aph_value aphi_run_log_lost_kinds(const aphi_run_log *log)
+{
+    aph_value kinds = aph_object();
+    for (uint32_t i = 0; i < log->kind_count; i++)
+        if (log->kinds[i].lost)
+            kinds = aph_set(kinds, log->kinds[i].name, aph_int((int64_t)log->kinds[i].lost));
     return kinds;
 }

@@ -7,6 +7,7 @@
 #define APHI_TESTER_RUN_LOG_H
 
 #include "base/buffer.h"
+#include "base/memory.h"
 #include "script/script.h"
 #include "trace/run_event.h"
 
@@ -16,7 +17,7 @@ enum { APHI_KINDS_MAX = 64 };
 
 typedef struct aphi_kind_count {
     aph_value name;
-    uint64_t sent, answered;
+    uint64_t sent, answered, lost;
 } aphi_kind_count;
 
 typedef struct aphi_run_log {
@@ -36,6 +37,7 @@ typedef struct aphi_run_log {
     const char *trace_name;
     aphi_buffer trace;          /* lines that are not yet in the file */
     off_t trace_size;           /* of the file */
+    aphi_rescue rescue;         /* writes the lines if memory is exhausted */
 
     aphi_script script;         /* of aphi_run_log_script */
     aphi_run_event *events;     /* of aphi_run_log_events */
@@ -69,7 +71,10 @@ const aphi_script *aphi_run_log_script(aphi_run_log *log);
 uint32_t aphi_run_log_request(aphi_run_log *log, aph_value kind);
 /* kind: UINT32_MAX: it responds to no request. */
 void aphi_run_log_response(aphi_run_log *log, uint32_t kind);
-/* Returns an object: by kind of request, [sent, answered]. */
+/* Counts a loss (losses.h) of a request of this kind. */
+void aphi_run_log_loss(aphi_run_log *log, uint32_t kind);
+/* Return an object: by kind of request, [sent, answered]; by kind of lost request, their number. */
 aph_value aphi_run_log_kinds(const aphi_run_log *log);
+aph_value aphi_run_log_lost_kinds(const aphi_run_log *log);
 
 #endif

@@ -4,8 +4,10 @@
 #include "tester/run_internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { BROKEN_OFF_MAX = 8 }; /* connections that may be broken off, and one more for each response */
+enum { QUOTED_MAX = 40 };
 
 aph_value aphi_run_oldest_request(void *context, int64_t connection)
 {
@@ -17,9 +19,17 @@ aph_value aphi_run_oldest_request(void *context, int64_t connection)
 static void receive_response(aphi_run_state *r, const aphi_arrival *a)
 {
     aphi_outstanding_request request = {.number = APHI_NO_REQUEST};
+    bool was_blocked = aphi_outstanding_peer(&r->outstanding, a->connection)->is_blocked;
     bool is_response = aphi_outstanding_pop(&r->outstanding, a->connection, true, &request);
     int64_t label = is_response ? request.label + 1 : 0, name = aphi_outstanding_name(&r->outstanding, a->connection);
     aphi_run_log_response(&r->log, is_response ? request.kind : UINT32_MAX);
+    aphi_outstanding_note_response(&r->outstanding, a->connection, r->now);
+    if (is_response)
+        aphi_losses_note_response(&r->receiving.losses, request.rested_ns);
+    if (was_blocked)
+        aphi_run_unblock(r, a->connection);
+    else if (is_response && !request.patience_ns)
+        aphi_silence_got_response(&r->silence, r->now - request.sent_at);
     if (label)
         aphi_labelled_add(r->labelled, label, a->message);
     aphi_oracle_feed *feed = r->judging.feed;
@@ -42,6 +52,7 @@ static void lose_requests(aphi_run_state *r, int64_t connection)
         aphi_run_note(r, APHI_RUN_EVENT_LOST, connection, request.label + 1, APH_NIL, number);
     }
     aphi_outstanding_retire(&r->outstanding, connection);
+    aphi_run_unblock(r, connection);
 }
 
 void aphi_run_close_connection(aphi_run_state *r, int64_t connection)
@@ -79,6 +90,29 @@ static void end_by_connection(aphi_run_state *r, const aphi_arrival *a, bool out
     aphi_run_end_dead(r, why, doubtful, refused && never_answered && !r->mode.lossy);
 }
 
+bool aphi_run_is_careful(const aphi_run_state *r)
+{
+    return aphi_losses_need_care(&r->receiving.losses, r->log.responses + r->options->answers_before);
+}
+
+/* Decides about the requests that are outstanding when the subject closes the connection. The oldest one is a loss if
+ * it was sent alone on a rested connection. Later ones are excused: the subject may have closed after a response. */
+static void count_losses(aphi_run_state *r, const aphi_peer *p)
+{
+    aphi_losses *l = &r->receiving.losses;
+    if (!r->mode.paired)
+        return;
+    if (!p->count && p->was_answered)
+        aphi_losses_note_close(l, r->now - p->answered_at);
+    l->excused += p->count;
+    if (!p->count || aphi_outstanding_at(p, 0)->rested_ns < aphi_losses_rest_ns(l))
+        return;
+    const aphi_outstanding_request *oldest = aphi_outstanding_at(p, 0);
+    l->excused--;
+    aphi_losses_add(l, p->name, oldest->label, oldest->message);
+    aphi_run_log_loss(&r->log, oldest->kind);
+}
+
 static void receive_end(aphi_run_state *r, const aphi_arrival *a, const char *word)
 {
     if (a->connection >= APH_ACCEPTED) {
@@ -89,11 +123,11 @@ static void receive_end(aphi_run_state *r, const aphi_arrival *a, const char *wo
     const aphi_peer *p = aphi_outstanding_peer(&r->outstanding, a->connection);
     size_t outstanding = p->count;
     bool allowed = may_close(r, a, p);
+    if (allowed)
+        count_losses(r, p);
     aphi_run_note(r, APHI_RUN_EVENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);
     lose_requests(r, a->connection);
-    if (allowed)
-        r->receiving.dropped += outstanding;
-    else
+    if (!allowed)
         end_by_connection(r, a, outstanding);
 }
 
@@ -107,23 +141,37 @@ static void receive_malformed(aphi_run_state *r, const aphi_arrival *a)
                        (long long)a->connection, a->why);
 }
 
-static void receive_too_long(aphi_run_state *r, const aphi_arrival *a)
+/* Returns the bytes of the message from the wrong one on, as JSON text for free(). */
+static char *quote_wrong_bytes(const aphi_arrival *a)
+{
+    aph_value message = aph_is_str(a->message) ? a->message : aph_str("");
+    size_t n;
+    const char *bytes = aph_bytes_of(&message, &n);
+    size_t from = a->at < n ? a->at : n, count = n - from < QUOTED_MAX ? n - from : QUOTED_MAX;
+    return aph_json_text(aph_bytes(bytes + from, count), NULL);
+}
+
+/* The message may be valid, so it is not a failure of the subject. */
+static void receive_beyond_limit(aphi_run_state *r, const aphi_arrival *a)
 {
     aphi_run_begin_call(r);
-    aphi_run_note(r, APHI_RUN_EVENT_DROPPED, a->connection, 0, aph_str("too long"), UINT64_MAX);
-    APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "connection %lld: %s, the limit of the tester; if the protocol "
-                       "has a limit, set .limit in the codec; a longer message is then malformed",
-                       (long long)a->connection, a->why);
+    aphi_run_note(r, APHI_RUN_EVENT_DROPPED, a->connection, 0, aph_str("beyond a limit of Antiphon"), UINT64_MAX);
+    char *bytes = quote_wrong_bytes(a);
+    APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "connection %lld: beyond a limit of Antiphon: %s, at %s; give the model "
+                       "a codec that reads or rejects such messages (docs/writing-models.md, Limits)",
+                       (long long)a->connection, a->why, bytes);
+    free(bytes);
 }
 
 static void end_unable(aphi_run_state *r, const aphi_arrival *a)
 {
+    r->ending.unable = !r->ending.ended;
     if (a->connection >= APH_ACCEPTED)
         aphi_run_end(r, APHI_RUN_TROUBLE, "cannot accept a connection from the subject: %s; "
                      "allow more open files (ulimit -n)", a->why);
     else
-        aphi_run_end(r, APHI_RUN_TROUBLE, "connection %lld: cannot be opened: %s; use fewer "
-                     "--connections or allow more open files (ulimit -n)", (long long)a->connection, a->why);
+        aphi_run_end(r, APHI_RUN_TROUBLE, "connection %lld: cannot be opened: %s; check the network, use "
+                     "fewer --connections, or allow more open files (ulimit -n)", (long long)a->connection, a->why);
 }
 
 void aphi_run_arrived(void *context, const aphi_arrival *a)
@@ -143,7 +191,7 @@ void aphi_run_arrived(void *context, const aphi_arrival *a)
             aphi_run_receive_call(r, a);
         break;
     case APHI_ARRIVED_MALFORMED: receive_malformed(r, a); break;
-    case APHI_ARRIVED_TOO_LARGE: receive_too_long(r, a); break;
+    case APHI_ARRIVED_TOO_LARGE: receive_beyond_limit(r, a); break;
     case APHI_ARRIVED_END: receive_end(r, a, "closed"); break;
     case APHI_ARRIVED_RESET: receive_end(r, a, "reset"); break;
     case APHI_ARRIVED_REFUSED: receive_end(r, a, "refused"); break;

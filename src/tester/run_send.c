@@ -16,10 +16,10 @@
 enum {
     ACTIONS_IN_TURN = 256,
     LOSSY_FLIGHT = 4,          /* requests between two idle times, where each may be lost, duplicated or reordered */
-    DROPPED_MAX = 16,          /* requests lost by pipelining, before it is given up */
     STATE_EVERY = 64,          /* requests between two reads of the model's state; more for many partitions */
     STATE_EVERY_PARTITION = 16,
 };
+static const int64_t CALM_MAX_NS = 500000000; /* a calm phase of a slow subject would take the whole run */
 
 bool aphi_run_open_generator(aphi_run_state *r)
 {
@@ -35,6 +35,8 @@ bool aphi_run_open_generator(aphi_run_state *r)
     }
     if (o->apart)
         aphi_generator_keep_apart(r->sending.generator);
+    if (o->spares)
+        aphi_generator_add_spares(r->sending.generator, o->spares);
     return true;
 }
 
@@ -51,12 +53,34 @@ bool aphi_run_has_sent_all(const aphi_run_state *r)
 
 void aphi_run_stop_sending(aphi_run_state *r)
 {
+    if (r->options->script) /* its verdict is about all of its actions */
+        return;
     r->sending.is_over = true;
     r->sending.has_next = false;
     r->sending.deferred_count = 0;
 }
 
 void aphi_run_send_after_idle(aphi_run_state *r) { r->sending.since_idle = 0; }
+
+/* An action that was to be sent on the connection is withdrawn. */
+void aphi_run_block(aphi_run_state *r, int64_t connection)
+{
+    aphi_sending *s = &r->sending;
+    aphi_outstanding_block(&r->outstanding, connection);
+    if (!s->generator)
+        return;
+    if (s->has_next && s->next.connection == connection) {
+        aphi_generator_withdraw(s->generator, &s->next);
+        s->has_next = false;
+    }
+    aphi_generator_block(s->generator, connection);
+}
+
+void aphi_run_unblock(aphi_run_state *r, int64_t connection)
+{
+    if (r->sending.generator)
+        aphi_generator_unblock(r->sending.generator, connection);
+}
 
 /* ---- is an action due? ------------------------------------------------------------------------------------------- */
 
@@ -68,14 +92,17 @@ static bool is_deferred(const aphi_run_state *r, int64_t label)
     return false;
 }
 
+/* A response may make another one due, on a connection that was blocked; a wait for the one includes the other. */
 static bool wait_is_over(aphi_run_state *r, const aphi_action *a)
 {
     switch (a->wait) {
     case APHI_WAIT_NOTHING: return true;
     case APHI_WAIT_ANSWER:
-        return !aphi_outstanding_has(&r->outstanding, a->waits_for - 1) && !is_deferred(r, a->waits_for - 1);
+        return !aphi_outstanding_has(&r->outstanding, a->waits_for - 1) && !is_deferred(r, a->waits_for - 1) &&
+               (!r->outstanding.blocked || r->model->rpc || aphi_run_probe_quiet(r) != APH_FAIL);
     case APHI_WAIT_QUIET:
-        return (!r->mode.paired || !r->outstanding.count) && aphi_silence_is_idle(&r->silence, r->now);
+        return (!r->mode.paired || !aphi_outstanding_awaited(&r->outstanding)) &&
+               aphi_silence_is_idle(&r->silence, r->now);
     case APHI_WAIT_PAUSE: return r->now - r->sending.acted_at >= a->waits_for * 1000;
     }
     return true;
@@ -134,19 +161,31 @@ static bool is_blocked(aphi_run_state *r, const aphi_deferred_action *a, size_t 
     return is_misplaced(r, a) || (a->action.send && (conflicts_with_deferred(r, a, n) || conflicts_with_others(r, a)));
 }
 
+static bool has_rested(aphi_run_state *r, int64_t connection)
+{
+    int64_t rested_ns = aphi_outstanding_rested_ns(&r->outstanding, connection, r->now);
+    bool is_resting = rested_ns >= 0 && rested_ns < aphi_losses_rest_ns(&r->receiving.losses);
+    r->sending.is_resting |= is_resting;
+    return !is_resting;
+}
+
 static bool has_room(aphi_run_state *r, const aphi_action *a)
 {
     const aphi_run_mode *mode = &r->mode;
     size_t flight = mode->lossy ? LOSSY_FLIGHT : mode->paired ? 0 : mode->immediate ? 1 : mode->buffer;
-    if ((mode->immediate && r->outstanding.count) || (flight && r->sending.since_idle >= flight))
+    if ((mode->immediate && aphi_outstanding_awaited(&r->outstanding)) ||
+        (flight && r->sending.since_idle >= flight))
         return false;
-    size_t in_flight = aphi_outstanding_peer(&r->outstanding, a->connection)->count;
+    const aphi_peer *p = aphi_outstanding_peer(&r->outstanding, a->connection);
+    size_t in_flight = p->count;
+    if (p->is_blocked && !r->options->script)
+        return false;
     /* The buffers of the system are larger, so sending more would prove nothing. */
     if (mode->buffer && in_flight >= mode->buffer)
         return false;
-    /* If the subject closes connections so often that many pipelined requests are lost, none are pipelined. */
-    bool many_lost = r->receiving.dropped > DROPPED_MAX + r->log.responses / 2;
-    return r->options->script || in_flight < (many_lost ? 1 : r->options->depth);
+    if (aphi_run_is_careful(r))
+        return !in_flight && has_rested(r, a->connection);
+    return r->options->script || in_flight < r->options->depth;
 }
 
 /* ---- the next action --------------------------------------------------------------------------------------------- */
@@ -170,10 +209,19 @@ static bool generate_action(aphi_run_state *r)
         s->state = aphi_run_explained_state(r, &partitions);
         s->state_due = r->log.requests + STATE_EVERY + STATE_EVERY_PARTITION * partitions;
     }
-    aphi_outstanding_peer(&r->outstanding, (int64_t)o->connections);
+    if (!aphi_generator_is_calm(s->generator)) {
+        s->calm_since = 0;
+    } else if (!s->calm_since) {
+        s->calm_since = r->now;
+    } else if (r->now - s->calm_since > CALM_MAX_NS) {
+        aphi_generator_end_phase(s->generator);
+        s->calm_since = 0;
+    }
+    size_t connections = o->connections + o->spares;
+    aphi_outstanding_peer(&r->outstanding, (int64_t)connections);
     s->next = aphi_generator_next(s->generator, &(aphi_knowledge){.state = s->state, .seen = r->labelled,
                                                                   .in_flight = r->outstanding.in_flight,
-                                                                  .connections = o->connections,
+                                                                  .connections = connections,
                                                                   .branches = r->judging.branches});
     if (!s->next.label)
         aphi_run_end_fault(r, APH_FAULT_REQUEST, "%s", aphi_generator_error(s->generator));
@@ -188,12 +236,13 @@ static bool next_action(aphi_run_state *r)
         return s->has_next;
     if (o->script)
         return take_from_script(r);
-    uint64_t to_come = r->outstanding.count + 2 * s->deferred_count;
+    uint64_t to_come = aphi_outstanding_awaited(&r->outstanding) + 2 * s->deferred_count;
     if (o->messages && r->log.requests + r->log.responses + to_come >= o->messages) {
         s->is_over = true;
         return false;
     }
-    return r->outstanding.count < o->connections * o->depth && generate_action(r);
+    size_t usable = aphi_generator_usable(s->generator);
+    return aphi_outstanding_awaited(&r->outstanding) < usable * o->depth && generate_action(r);
 }
 
 /* ---- performing -------------------------------------------------------------------------------------------------- */
@@ -207,6 +256,13 @@ static bool is_known_request(aphi_run_state *r, const aphi_action *a, int64_t na
         return true;
     aphi_run_end_fault(r, APH_FAULT_REQUEST, "request %lld: %s", (long long)a->label, why);
     return false;
+}
+
+static int64_t patience_of(const aphi_run_state *r, aph_value message)
+{
+    bool asks = r->model->patience_ms && !r->options->overrules_model;
+    int64_t ms = asks ? r->model->patience_ms(message) : 0;
+    return ms <= 0 ? 0 : ms < INT64_MAX / 1000000 ? ms * 1000000 : INT64_MAX;
 }
 
 static void send_message(aphi_run_state *r, const aphi_action *a)
@@ -225,15 +281,17 @@ static void send_message(aphi_run_state *r, const aphi_action *a)
     }
     uint32_t kind = aphi_run_log_request(&r->log, aphi_request_kind(m, message));
     r->sending.since_idle++;
-    if (!r->mode.paired)
+    if (!r->mode.paired || !aphi_outstanding_awaited(&r->outstanding))
         aphi_silence_restart(&r->silence);
     aphi_labelled_add(r->labelled, a->label, message);
     uint64_t number = r->judging.feed ? aphi_oracle_feed_sent(r->judging.feed, name, message, r->now) : 0;
+    int64_t rested_ns = aphi_outstanding_rested_ns(&r->outstanding, a->connection, r->now);
     aphi_outstanding_push(&r->outstanding, a->connection,
                           &(aphi_outstanding_request){.label = a->label, .number = number, .sent_at = r->now,
-                                                      .kind = kind, .message = message,
+                                                      .rested_ns = rested_ns, .kind = kind, .message = message,
                                                       .part = m->alone && m->part ? m->part(message) : APH_NIL,
-                                                      .alone = m->alone && m->alone(message)});
+                                                      .alone = m->alone && m->alone(message),
+                                                      .patience_ns = patience_of(r, message)});
     aphi_run_note(r, APHI_RUN_EVENT_SENT, a->connection, a->label, message, number);
 }
 
@@ -261,6 +319,7 @@ static void perform_action(aphi_run_state *r, aphi_action *a)
 {
     keep_labels_rising(r, a);
     aphi_run_log_action(&r->log, a);
+    r->sending.performed++;
     if (a->send)
         send_message(r, a);
     else
@@ -337,6 +396,7 @@ static bool perform_or_defer(aphi_run_state *r)
 
 void aphi_run_send(aphi_run_state *r)
 {
+    r->sending.is_resting = false;
     perform_deferred(r);
     for (int i = 0; i < ACTIONS_IN_TURN && !r->ending.ended && next_action(r); i++)
         if (!perform_or_defer(r))

@@ -85,6 +85,20 @@ static int64_t oldest_request(const aphi_run_state *r, int64_t *connection)
     return label;
 }
 
+/* Returns the longest silence that is allowed while this request is outstanding. */
+static int64_t limit_of(const aphi_run_state *r, const aphi_outstanding_request *q)
+{
+    int64_t limit = aphi_silence_limit(&r->silence);
+    bool raised = r->silence.is_fixed && limit > q->patience_ns;
+    return q->patience_ns && !raised ? q->patience_ns : limit;
+}
+
+static void note_suspicion(aphi_run_state *r)
+{
+    int64_t ns = r->silence.silent_ns - r->silence.patience_ns;
+    r->ending.suspected_ns = ns > 0 ? ns : 0;
+}
+
 static void end_starved(aphi_run_state *r)
 {
     char how[160], more[200] = "";
@@ -93,8 +107,14 @@ static void end_starved(aphi_run_state *r)
         APHI_JUDGE_AND_END(r, APHI_RUN_DEAD, "the subject %s", how);
         return;
     }
+    if (aphi_run_breaks_rpc(r))
+        return;
     r->ending.doubtful = state != APHI_SUBJECT_STOPPED;
+    note_suspicion(r);
     int64_t connection = -1, label = oldest_request(r, &connection);
+    bool is_short = state == APHI_SUBJECT_STOPPED || !aphi_silence_is_past_patience(&r->silence, r->now) || !label;
+    int64_t waited = is_short ? r->silence.patience_ns
+                             : limit_of(r, aphi_outstanding_at(&r->outstanding.peers[connection], 0));
     if (state == APHI_SUBJECT_STOPPED)
         snprintf(more, sizeof more, "; the subject %s", how);
     else if (label && aphi_net_is_connecting(r->net, connection))
@@ -106,10 +126,21 @@ static void end_starved(aphi_run_state *r)
     if (label)
         APHI_JUDGE_AND_END(r, APHI_RUN_STARVED,
                            "request %lld on connection %lld: no response within %.1f s%s; %llu request%s outstanding",
-                           (long long)label, (long long)connection, (double)r->silence.patience_ns / 1e9, more,
+                           (long long)label, (long long)connection, (double)waited / 1e9, more,
                            (unsigned long long)r->outstanding.count, r->outstanding.count == 1 ? "" : "s");
     else
         APHI_JUDGE_AND_END(r, APHI_RUN_STARVED, SILENT "%s", more);
+}
+
+void aphi_run_check_losses(aphi_run_state *r, uint64_t least)
+{
+    const aphi_losses *l = &r->receiving.losses;
+    if (r->ending.ended || l->count < least || !aphi_losses_exceed(&r->options->max_losses, l->count, r->log.requests))
+        return;
+    APHI_JUDGE_AND_END(r, APHI_RUN_DEAD, "%llu of %llu requests were lost: the subject closed their connections "
+                       "instead of responding; --max-losses allows more",
+                       (unsigned long long)l->count, (unsigned long long)r->log.requests);
+    r->ending.losing = r->ending.doubtful = r->ending.outcome == APHI_RUN_DEAD;
 }
 
 /* Ends a run whose actions are all performed and in which nothing more is expected. */
@@ -118,31 +149,123 @@ static void end_complete(aphi_run_state *r)
     aphi_run_judge_all(r);
     if (!r->ending.ended && r->judging.feed && !r->model->rpc && !r->mode.lossy && !r->outstanding.any_closed) {
         r->ending.doubtful = true;
+        note_suspicion(r);
         if (!aphi_run_judge_complete(r))
             aphi_run_end(r, APHI_RUN_STARVED, SILENT);
     }
-    aphi_run_end(r, APHI_RUN_PASS, "the model explains all observations");
+    aphi_run_check_losses(r, 0);
+    aphi_run_end(r, APHI_RUN_PASS, r->judging.feed ? "the model explains all observations" : "nothing was judged");
 }
 
-/* Returns true if the subject should have sent or at least read bytes, but has done neither for longer than the
- * patience. */
-static bool is_starved(const aphi_run_state *r)
+/* ---- requests that wait ------------------------------------------------------------------------------------------ */
+
+static bool is_late(const aphi_run_state *r, const aphi_outstanding_request *q, int64_t when)
 {
+    int64_t late = aphi_silence_late_after(&r->silence);
+    return when - q->sent_at >= (q->patience_ns > late ? q->patience_ns : late);
+}
+
+bool aphi_run_has_late_request(const aphi_run_state *r)
+{
+    for (size_t i = 0; r->mode.paired && i < r->outstanding.peer_count; i++) {
+        const aphi_peer *p = &r->outstanding.peers[i];
+        if (p->count && !p->is_blocked && is_late(r, aphi_outstanding_at(p, 0), r->now))
+            return true;
+    }
+    return false;
+}
+
+/* Returns true if the silence is too long for one of the requests, or if others got responses while it was late. */
+static bool has_overdue_request(const aphi_run_state *r)
+{
+    bool suspicious = aphi_silence_is_past_patience(&r->silence, r->now);
+    for (size_t i = 0; i < r->outstanding.peer_count; i++) {
+        const aphi_peer *p = &r->outstanding.peers[i];
+        if (!p->count)
+            continue;
+        const aphi_outstanding_request *q = aphi_outstanding_at(p, 0);
+        if (aphi_silence_has_lasted(&r->silence, r->now, limit_of(r, q)) ||
+            (suspicious && is_late(r, q, r->now - r->silence.silent_ns)))
+            return true;
+    }
+    return false;
+}
+
+/* Returns true if the model allows each outstanding request to wait for longer than usual. */
+static bool all_may_take_long(const aphi_run_state *r)
+{
+    for (size_t i = 0; i < r->outstanding.peer_count; i++) {
+        const aphi_peer *p = &r->outstanding.peers[i];
+        for (size_t k = 0; k < p->count; k++)
+            if (aphi_outstanding_at(p, k)->patience_ns <= aphi_silence_limit(&r->silence))
+                return false;
+    }
+    return true;
+}
+
+/* Continues without the responses that are not due in every explanation, or that the model allows to be slow. If no
+ * connection is left, the run is over. */
+static void set_waiting_aside(aphi_run_state *r)
+{
+    bool quiet = !r->model->rpc && aphi_run_probe_quiet(r) != APH_FAIL;
+    int64_t limit = aphi_silence_limit(&r->silence);
+    for (size_t i = 0; i < r->outstanding.peer_count && !r->ending.ended; i++) {
+        const aphi_peer *p = &r->outstanding.peers[i];
+        if (p->count && (quiet || aphi_outstanding_at(p, 0)->patience_ns > limit))
+            aphi_run_block(r, (int64_t)i);
+    }
+    if (quiet && r->sending.generator && (r->sending.is_over || !aphi_generator_usable(r->sending.generator)))
+        aphi_run_stop_sending(r);
+}
+
+/* ---- silence ----------------------------------------------------------------------------------------------------- */
+
+/* Returns true if the subject should have sent or at least read bytes, but has done neither for too long. */
+static bool is_starved(aphi_run_state *r)
+{
+    char how[160];
     int64_t connection = 0;
-    if (!(r->mode.paired && r->outstanding.count) && aphi_net_idle(r->net))
+    bool due = r->mode.paired && r->outstanding.count;
+    if (!due && aphi_net_idle(r->net))
         return false;
     if (!aphi_silence_is_past_patience(&r->silence, r->now))
         return aphi_silence_is_trickling(&r->silence);
+    if (due && aphi_run_probe_quiet(r) != APH_FAIL && aphi_net_idle(r->net))
+        return false;
+    if (aphi_subject_look(r->options->subject, how, sizeof how) == APHI_SUBJECT_STOPPED)
+        return true;
+    if (due ? !has_overdue_request(r)
+            : !aphi_silence_has_lasted(&r->silence, r->now, aphi_silence_limit(&r->silence)))
+        return false;
     bool connecting = oldest_request(r, &connection) && aphi_net_is_connecting(r->net, connection);
     return !connecting || r->silence.silent_ns >= PATIENCE_CONNECTING_NS;
 }
 
-/* Waits long enough for duplicated responses. If outstanding requests are unknown, only the patience is a criterion. */
-static bool is_complete(const aphi_run_state *r)
+/* Returns true if no response is due in some explanation. If this is unknown, the silence decides. */
+static bool owes_nothing(aphi_run_state *r, aph_verdict otherwise)
 {
-    return aphi_run_has_sent_all(r) && aphi_net_idle(r->net) &&
-           (r->mode.paired ? !r->outstanding.count && r->silence.silent_ns >= APHI_IDLE_NS
-                           : aphi_silence_is_past_patience(&r->silence, r->now));
+    aph_verdict quiet = aphi_run_probe_quiet(r);
+    return quiet == APH_PASS ||
+           (quiet >= otherwise && aphi_silence_has_lasted(&r->silence, r->now, aphi_silence_limit(&r->silence)));
+}
+
+/* Returns true if nothing more is expected although requests may be outstanding. */
+static bool is_settled(aphi_run_state *r)
+{
+    int64_t until = r->options->until_ns;
+    if (r->mode.paired)
+        return r->silence.silent_ns >= APHI_IDLE_NS &&
+               (!r->outstanding.count || (!aphi_outstanding_awaited(&r->outstanding) && owes_nothing(r, APH_UNKNOWN)) ||
+                (until && r->now >= until && all_may_take_long(r)));
+    if (r->mode.lossy || !r->judging.feed || r->outstanding.any_closed)
+        return aphi_silence_is_past_patience(&r->silence, r->now);
+    return aphi_silence_is_idle(&r->silence, r->now) && owes_nothing(r, APH_FAIL);
+}
+
+/* Waits long enough for duplicated responses. */
+static bool is_complete(aphi_run_state *r)
+{
+    return aphi_run_has_sent_all(r) && aphi_net_idle(r->net) && is_settled(r);
 }
 
 void aphi_run_check_silence(aphi_run_state *r)
@@ -155,7 +278,10 @@ void aphi_run_check_silence(aphi_run_state *r)
         if (!r->mode.lossy || aphi_run_judge_drained(r))
             aphi_run_send_after_idle(r);
     }
-    if (is_complete(r))
+    if (r->mode.paired && aphi_outstanding_awaited(&r->outstanding) && (!r->model->rpc || r->model->patience_ms) &&
+        aphi_silence_is_unusual(&r->silence))
+        set_waiting_aside(r);
+    if (!r->ending.ended && is_complete(r))
         end_complete(r);
     if (r->ending.ended || r->silence.silent_ns < APHI_TICK_NS)
         return;

@@ -42,7 +42,7 @@ typedef struct survey {
     const aph_waiver *needs[ROUNDS_MAX]; /* by finding, at the end; NULL: no waiver explains it */
     uint64_t messages, runs;
     int64_t ns;
-    unsigned rounds, tests;
+    unsigned rounds, tests, undecided; /* undecided: tests */
 } survey;
 
 static void mark_survey(void *context)
@@ -108,6 +108,7 @@ static bool test_once(survey *q, uint64_t seed, bool is_short)
     q->runs += (uint64_t)aphi_survey_number(q->last, "runs");
     q->ns += aphi_survey_number(q->last, "ns");
     q->branches = sum_of(q->branches, aph_field(q->last, "branches"));
+    q->undecided += is_verdict(q->last, "unknown");
     return true;
 }
 
@@ -463,6 +464,7 @@ static aph_value result_of(const survey *q)
     r = aph_put(r, "messages", aph_int((int64_t)q->messages));
     r = aph_put(r, "runs", aph_int((int64_t)q->runs));
     r = aph_put(r, "ns", aph_int(q->ns));
+    r = aph_put(r, "undecided", aph_int((int64_t)q->undecided));
     r = aph_put(r, "waived", names_of_waived(&q->model));
     r = aph_put(r, "findings", findings_of(q));
     r = aph_put(r, "never", never_reached(q->branches));

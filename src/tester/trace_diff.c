@@ -7,6 +7,8 @@
  *             correspond one to one. Only strings, and integers as large as times, are names. */
 #include "tester/trace_diff.h"
 
+#include "base/buffer.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -88,7 +90,7 @@ bool aphi_trace_diff(const char *trace, const aphi_run *run, aphi_divergence *d)
     *d = (aphi_divergence){0};
     if (!in)
         return false;
-    while (!d->found && (n = getline(&text, &capacity, in)) > 0) {
+    while (!d->found && (n = aphi_read_line(&text, &capacity, in)) > 0) {
         aph_value line;
         aph_json_error error;
         if (aph_json_read(text, (size_t)n, &line, &error))
