@@ -310,7 +310,7 @@ static bool read_behaviour_file(reader *t, size_t component, const char *name)
     if (!t->folder)
         return fail(t, "a behaviour file cannot be named here");
     if (asprintf(&path, "%s%s", *name == '/' ? "" : t->folder, name) < 0)
-        abort();
+        aphi_memory_exhausted("the name of a file");
     char *bytes = read_file(path, &n);
     bool read = bytes && aphi_aut_read(path, bytes, n, t->alts, component, t->why, t->why_size);
     if (!bytes) {

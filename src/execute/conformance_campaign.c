@@ -121,7 +121,7 @@ static void test_threads(aphi_conformance_campaign *r)
         return;
     for (size_t i = 1; i < r->options.jobs; i++)
         if (pthread_create(&all[i].thread, NULL, test_components, &all[i]))
-            abort();
+            aphi_memory_exhausted("a thread cannot be started; use fewer --jobs");
     test_components(&all[0]);
     for (size_t i = 1; i < r->options.jobs; i++)
         pthread_join(all[i].thread, NULL);

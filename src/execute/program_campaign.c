@@ -236,7 +236,7 @@ static void run_file(campaign *x, const char *file)
         return;
     }
     bool valid = true;
-    while (valid && !is_stopped(x) && number < limit && (n = getline(&text, &capacity, in)) > 0)
+    while (valid && !is_stopped(x) && number < limit && (n = aphi_read_line(&text, &capacity, in)) > 0)
         valid = follow_line(x, file, ++number, text, (size_t)n);
     if (valid && !number) {
         x->result.outcome = APHI_PROGRAM_BAD_SEQUENCE;

@@ -4,7 +4,7 @@
  *
  * Idea:       antiphon and the program communicate over two pipes, whose descriptors are in ANTIPHON_THREADS;
  *             src/threads/control_client.c documents the protocol. The program enforces the time limit of a run itself.
- *             If the program does not respond, its process group is killed after a grace period.
+ *             If the program does not respond, its processes are killed after a grace period.
  * Invariants: 1. output of the program is not trusted: numbers are checked against the layout
  *             2. no process outlives aphi_program_close; if antiphon is killed, the program is killed, too */
 #include "execute/program_run.h"
@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/process.h"
+#include "subject/reaper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,10 +24,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { GRACE_MS = 10000, LINE_MAX_BYTES = 1024, STOP_POLL_MS = 100 /* between two checks of *stop */ };
+enum { GRACE_MS = 10000, STOP_POLL_MS = 100 /* between two checks of *stop */ };
+enum { LINE_MAX_BYTES = 1024, PORTS_MAX = 1 << 15 };
 
 struct aphi_program {
-    aphi_process process;
+    aphi_reaper reaper;
     int to, from;
     char buffer[1 << 16];
     size_t at, end;
@@ -94,9 +95,9 @@ static bool start_program(aphi_program *p, char *const *words, char *error, size
     if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0)
         return aphi_fail(error, size, "no pipe to %s: %s", words[0], strerror(errno));
     snprintf(variable, sizeof variable, "ANTIPHON_THREADS=%d,%d", to[0], from[1]);
-    bool started = aphi_process_start(&p->process, &(aphi_process_options){
-        .argv = words, .variable = variable, .in = APHI_PROCESS_NULL, .out = STDERR_FILENO,
-        .kept = (int[]){to[0], from[1], 0}, .own_group = true, .dies_with_us = true});
+    aphi_process_options options = {.argv = words, .variable = variable, .in = APHI_PROCESS_NULL, .out = STDERR_FILENO,
+                                    .err = STDERR_FILENO, .kept = (int[]){to[0], from[1], 0}};
+    bool started = aphi_reaper_open(&p->reaper, &options, -1) && aphi_reaper_start(&p->reaper, NULL);
     int failure = errno;
     close(to[0]);
     close(from[1]);
@@ -113,7 +114,8 @@ static bool parse_port(aphi_layout *c, const char *line)
     unsigned owner;
     uint32_t capacity;
     char medium[16], name[64];
-    if (sscanf(line, "port %u %15s %" SCNu32 " %63s", &owner, medium, &capacity, name) != 4 || owner >= c->thread_count)
+    if (sscanf(line, "port %u %15s %" SCNu32 " %63s", &owner, medium, &capacity, name) != 4 || owner >= c->thread_count
+        || c->port_count == PORTS_MAX || aphi_layout_port_named(c, name) != SIZE_MAX)
         return false;
     for (unsigned i = 0; i < 3; i++)
         if (!strcmp(medium, mediums[i])) {
@@ -121,6 +123,16 @@ static bool parse_port(aphi_layout *c, const char *line)
             return true;
         }
     return false;
+}
+
+static bool parse_thread(aphi_layout *c, const char *line)
+{
+    char name[64];
+    if (sscanf(line, "thread %63s", name) != 1 || c->thread_count == APHI_LAYOUT_THREADS_MAX
+        || aphi_layout_thread_named(c, name) != SIZE_MAX)
+        return false;
+    aphi_layout_add_thread(c, name);
+    return true;
 }
 
 static bool read_layout(aphi_program *p, const char *name, uint64_t time_ms, char *error, size_t size)
@@ -136,28 +148,40 @@ static bool read_layout(aphi_program *p, const char *name, uint64_t time_ms, cha
                                             time_ms + GRACE_MS / 10, hint);
         default: break;
         }
-        bool valid = first ? !strcmp(line, "antiphon-threads 1") : true;
         if (!first && !strcmp(line, "ready"))
             return true;
-        if (!first && !strncmp(line, "thread ", 7) && p->layout.thread_count < APHI_LAYOUT_THREADS_MAX)
-            aphi_layout_add_thread(&p->layout, line + 7);
-        else if (!first)
-            valid = parse_port(&p->layout, line);
-        if (!valid)
+        if (first ? strcmp(line, "antiphon-threads 1") != 0
+            : !parse_thread(&p->layout, line) && !parse_port(&p->layout, line))
             return aphi_fail(error, size, "%s writes an unknown line: %.200s", name, line);
     }
+}
+
+static aphi_program *begin(aphi_program *p, const char *name, uint64_t time_ms, char *error, size_t size)
+{
+    if (read_layout(p, name, time_ms, error, size)) {
+        aphi_layout_label(&p->layout, "*");
+        return p;
+    }
+    aphi_program_close(p);
+    return NULL;
 }
 
 aphi_program *aphi_program_open(char *const *words, uint64_t time_ms, char *error, size_t size)
 {
     aphi_program *p = aphi_alloc_zero(sizeof *p);
     p->to = p->from = -1;
-    if (start_program(p, words, error, size) && read_layout(p, words[0], time_ms, error, size)) {
-        aphi_layout_label(&p->layout, "*");
-        return p;
-    }
+    if (start_program(p, words, error, size))
+        return begin(p, words[0], time_ms, error, size);
     aphi_program_close(p);
     return NULL;
+}
+
+aphi_program *aphi_program_attach(int to, int from, const char *name, uint64_t time_ms, char *error, size_t size)
+{
+    aphi_program *p = aphi_alloc_zero(sizeof *p);
+    p->to = to;
+    p->from = from;
+    return begin(p, name, time_ms, error, size);
 }
 
 void aphi_program_close(aphi_program *p)
@@ -168,7 +192,7 @@ void aphi_program_close(aphi_program *p)
         close(p->to);
     if (p->from >= 0)
         close(p->from);
-    aphi_process_stop(&p->process, 0);
+    aphi_reaper_close(&p->reaper);
     aphi_layout_free(&p->layout);
     aphi_buffer_free(&p->request);
     free(p);
@@ -262,7 +286,7 @@ static bool parse_event(aphi_program *p, aphi_recording *r, uint32_t *counts, co
     if (sscanf(line, "e %u %c %u %u %u %63s %u %" SCNu32 " %63s", &thread, &op, &sync, &free, &port, label, &peer,
                &index, hex) != 9
         || thread >= p->layout.thread_count || peer >= p->layout.thread_count || !strchr(ops, op) || strlen(hex) != 32
-        || (op != 'l' && port >= p->layout.port_count))
+        || (op != 'l' && (port >= p->layout.port_count || p->layout.ports[port].owner != (op == 'r' ? thread : peer))))
         return false;
     APHI_RESERVE(r->events, r->event_capacity, r->event_count + 1);
     aphi_recorded_event *e = &r->events[r->event_count++];
@@ -314,12 +338,55 @@ static aphi_thread_end *parse_thread_end(aphi_program *p, aphi_recording *r, con
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i])) {
             s->status = (aphi_thread_status)i;
-            return s;
+            bool uses_port = s->status == APHI_THREAD_SENDING || s->status == APHI_THREAD_PORT_FULL;
+            return uses_port && port >= p->layout.port_count ? NULL : s;
         }
     return NULL;
 }
 
-static bool read_recording(aphi_program *p, aphi_recording *r, int64_t deadline_ns, char *error, size_t size)
+/* Sets at[] to the places of the events in the recording: thread by thread, from first[thread] on. */
+static void find_places(const aphi_recording *r, const uint32_t *counts, uint32_t *first, uint32_t *at)
+{
+    first[0] = 0;
+    for (size_t i = 0; i < APHI_LAYOUT_THREADS_MAX; i++)
+        first[i + 1] = first[i] + counts[i];
+    for (size_t i = 0; i < r->event_count; i++)
+        at[first[r->events[i].id.thread] + r->events[i].id.index - 1] = (uint32_t)i;
+}
+
+/* Returns the peer of an event, which must be the other end of the same message, or NULL. */
+static const aphi_recorded_event *find_peer(const aphi_recording *r, const aphi_recorded_event *e,
+                                            const uint32_t *first, const uint32_t *at)
+{
+    uint32_t place = first[e->peer.thread] + e->peer.index - 1;
+    if (!e->peer.index || e->peer.index > first[e->peer.thread + 1] - first[e->peer.thread])
+        return NULL;
+    const aphi_recorded_event *o = &r->events[at[place]];
+    return o->op + e->op == APHI_ALTS_SEND + APHI_ALTS_RECEIVE && o->op != e->op && o->port == e->port
+        && o->label == e->label && o->sync == e->sync && aphi_event_id_equal(o->peer, e->id) ? o : NULL;
+}
+
+/* Returns true if each receive is of an earlier send. A send whose receive is missing, because the run ended in
+ * between, was not received. */
+static bool match_events(aphi_recording *r, const uint32_t *counts)
+{
+    uint32_t first[APHI_LAYOUT_THREADS_MAX + 1], *at = aphi_alloc((r->event_count + 1) * sizeof *at);
+    bool matched = true;
+    find_places(r, counts, first, at);
+    for (size_t i = 0; i < r->event_count; i++) {
+        aphi_recorded_event *e = &r->events[i];
+        const aphi_recorded_event *peer = e->op == APHI_ALTS_LOCAL ? NULL : find_peer(r, e, first, at);
+        if (e->op == APHI_ALTS_RECEIVE)
+            matched &= peer && peer < e;
+        else if (!peer)
+            e->peer.index = 0;
+    }
+    free(at);
+    return matched;
+}
+
+static bool read_recording(aphi_program *p, aphi_recording *r, bool alone, int64_t deadline_ns, char *error,
+                           size_t size)
 {
     char line[LINE_MAX_BYTES];
     uint32_t counts[APHI_LAYOUT_THREADS_MAX] = {0}, *open = NULL;
@@ -345,7 +412,9 @@ static bool read_recording(aphi_program *p, aphi_recording *r, int64_t deadline_
             valid = (s = parse_thread_end(p, r, line));
             open = s ? &s->open_count : NULL;
             break;
-        case 'd': return true;
+        case 'd':
+            return alone || match_events(r, counts)
+                || aphi_fail(error, size, "the program records a receive of a message that was not sent");
         default: valid = false;
         }
         if (!valid)
@@ -363,5 +432,6 @@ bool aphi_program_run(aphi_program *p, const aphi_program_run_options *options, 
 {
     if (!send_request(p, options))
         return aphi_fail(error, size, "the program exited between two runs");
-    return read_recording(p, r, aphi_clock_ns() + (int64_t)(options->time_ms + GRACE_MS) * 1000000, error, size);
+    int64_t deadline = aphi_clock_ns() + (int64_t)(options->time_ms + GRACE_MS) * 1000000;
+    return read_recording(p, r, options->local_thread >= 0, deadline, error, size);
 }

@@ -43,6 +43,8 @@ aphi_program_run_options aphi_program_run_options_default(uint64_t seed, uint64_
 /* Starts a program (words as for execvp) and waits until it calls aph_threads_run. Returns NULL with a message on
  * failure. The output of the program goes to stderr. */
 aphi_program *aphi_program_open(char *const *words, uint64_t time_ms, char *error, size_t size);
+/* Does the same for a program that is already connected by two pipes; they are closed with the program. */
+aphi_program *aphi_program_attach(int to, int from, const char *name, uint64_t time_ms, char *error, size_t size);
 void aphi_program_close(aphi_program *p);
 aphi_layout *aphi_program_layout(aphi_program *p);
 /* When *stop is set, the current run fails, as if the program had ended. */

@@ -6,6 +6,9 @@
  *                   An empty line stands for the whole tree. */
 #include "explore/spill_queue.h"
 
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/file.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -52,22 +55,18 @@ static bool write_pending(FILE *file, const aphi_compiled_model *model, const ap
 bool aphi_checkpoint_write(const char *path, const aphi_compiled_model *model, const aphi_explore_stats *stats,
                            const aphi_spill_queue *pending, char *why, size_t size)
 {
-    char *name;
-    if (asprintf(&name, "%s.new", path) < 0)
-        abort();
-    FILE *file = fopen(name, "w");
-    bool written = file && write_pending(file, model, stats, pending);
-    if (file && (fflush(file) || fsync(fileno(file))))
+    aphi_file file;
+    bool written = aphi_file_create(&file, path);
+    if (written && write_pending(file.stream, model, stats, pending) && !fflush(file.stream) &&
+        !fsync(fileno(file.stream))) {
+        written = aphi_file_commit(&file);
+    } else if (written) {
+        int failure = errno;
+        aphi_file_discard(&file);
+        errno = failure;
         written = false;
-    if (file && fclose(file))
-        written = false;
-    written = written && !rename(name, path);
-    if (!written) {
-        snprintf(why, size, "%s cannot be written: %s", path, strerror(errno));
-        unlink(name);
     }
-    free(name);
-    return written;
+    return written || aphi_fail(why, size, "%s cannot be written: %s", path, strerror(errno));
 }
 
 static bool read_branch(char *line, aphi_branch *branch)
@@ -113,7 +112,8 @@ static size_t read_branches(FILE *file, const aphi_compiled_model *model, size_t
     aphi_explorer *probe = aphi_explorer_open(model, NULL, NULL);
     char *line = NULL;
     size_t size = 0, added = 0;
-    while (getline(&line, &size, file) > 0 && added < count && strchr(line, '\n') && add_branch(pending, probe, line))
+    while (aphi_read_line(&line, &size, file) > 0 && added < count && strchr(line, '\n') &&
+           add_branch(pending, probe, line))
         added++;
     aphi_explorer_close(probe);
     free(line);

@@ -351,7 +351,7 @@ static void run_workers(pool *p)
     pthread_mutex_lock(&p->lock);
     for (unsigned i = 0; i < p->options->jobs; i++)
         if (pthread_create(&p->workers[i].thread, NULL, worker_main, &p->workers[i]))
-            abort();
+            aphi_memory_exhausted("a thread cannot be started; use fewer --jobs");
     supervise(p);
     pthread_cond_broadcast(&p->changed);
     pthread_mutex_unlock(&p->lock);

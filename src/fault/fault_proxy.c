@@ -168,13 +168,9 @@ static bool connect_target(aphi_fault_proxy *p, side *t)
     t->watch.fd = socket(p->target.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (t->watch.fd < 0)
         return false;
-    setsockopt(t->watch.fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-    if (connect(t->watch.fd, (struct sockaddr *)&p->target, p->target_size) != 0) {
-        t->connecting = errno == EINPROGRESS;
-        if (!t->connecting) {
-            warn(p, "cannot connect to the target", errno);
-            t->failed = t->at_end = t->write_failed = true;
-        }
+    if (!aphi_port_connect(t->watch.fd, (struct sockaddr *)&p->target, p->target_size, &t->connecting)) {
+        warn(p, "cannot connect to the target", errno);
+        t->failed = t->at_end = t->write_failed = true;
     }
     return true;
 }

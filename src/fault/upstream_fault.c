@@ -7,6 +7,7 @@
 #include "fault/upstream_fault.h"
 
 #include "base/process.h"
+#include "base/plain_text.h"
 #include "subject/presets.h"
 
 #include <stdio.h>

@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "local/projection.h"
 #include "explore/parallel.h"
@@ -121,13 +122,14 @@ static bool write_suite(search *s, size_t component, const aphi_sequence_search 
 {
     const aphi_alts *a = s->alts;
     char *path = file_name(s->options->suite, a->components[component].name);
-    suite out = {.search = s, .component = &a->components[component], .file = fopen(path, "w")};
-    bool written = out.file;
-    if (written)
-        written = direct ? aphi_sequence_search_each(direct, write_sequence, &out)
-                         : aphi_projection_each(&s->projection, a, component, s->races, write_sequence, &out);
-    if (out.file && fclose(out.file))
-        written = false;
+    aphi_file file;
+    bool written = aphi_file_create(&file, path);
+    suite out = {.search = s, .component = &a->components[component], .file = written ? file.stream : NULL};
+    if (written) {
+        bool complete = direct ? aphi_sequence_search_each(direct, write_sequence, &out)
+                               : aphi_projection_each(&s->projection, a, component, s->races, write_sequence, &out);
+        written = aphi_file_commit(&file) && complete;
+    }
     if (!written)
         fail(s, APHI_LOCAL_UNWRITTEN, "%s cannot be written: %s", path, strerror(errno));
     aphi_buffer_free(&out.line);

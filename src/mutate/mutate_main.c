@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/random_choice.h"
 #include "mutate/mutation_report.h"
 #include "mutate/mutation_runner.h"
 
@@ -22,6 +23,7 @@ enum { NUMBER_MAX = 1000000000 };
 enum {
     EXIT_PASS = 0,
     EXIT_FAIL = 1,
+    EXIT_UNKNOWN = 3,
     EXIT_WRITE = 4,
     EXIT_INTERRUPTED = 5,
     EXIT_VACUOUS = 7,
@@ -45,7 +47,8 @@ typedef struct mutation {
     const char *path, *function, *build, *test, *equivalent;
     operator_set operators;
     line_range lines;
-    uint64_t write, diff; /* mutant numbers; 0: none */
+    uint64_t sample, seed; /* sample 0: all */
+    uint64_t write, diff;  /* mutant numbers; 0: none */
     size_t jobs;
     int64_t time_ns;
     bool json;
@@ -102,6 +105,8 @@ static const aphi_option options[] = {
     APHI_TEXT(mutation, function, "function", "NAME",
               "only mutants inside this function; - is file scope"),
     APHI_CALL(mutation, lines, "lines", "A-B", take_lines, "only mutants that begin on lines A to B, or on line A"),
+    APHI_NUMBER(mutation, sample, "sample", "N", 1, NUMBER_MAX, "only N of these mutants, drawn at random"),
+    APHI_NUMBER(mutation, seed, "seed", "N", 0, UINT64_MAX, "seed for the sample (default: 1)"),
     APHI_NUMBER(mutation, write, "write", "N", 1, NUMBER_MAX, "print the source of mutant N"),
     APHI_NUMBER(mutation, diff, "diff", "N", 1, NUMBER_MAX, "print mutant N as a diff"),
     APHI_TEXT(mutation, build, "build", "COMMAND",
@@ -158,6 +163,21 @@ static bool read_file(const char *path, aphi_buffer *text)
     return read;
 }
 
+/* Keeps `sample` of the selected mutants: each is kept with the probability wanted / left. */
+static void draw_sample(mutation *m)
+{
+    aphi_choice choice = aphi_choice_seed(m->seed);
+    uint64_t wanted = m->sample, left = 0;
+    for (size_t i = 0; i < m->mutants.n; i++)
+        left += m->selected[i];
+    for (size_t i = 0; i < m->mutants.n; i++) {
+        if (!m->selected[i])
+            continue;
+        m->selected[i] = aphi_choice_below(&choice, left--) < wanted;
+        wanted -= m->selected[i];
+    }
+}
+
 static int select_mutants(mutation *m)
 {
     bool function_seen = !m->function;
@@ -171,6 +191,8 @@ static int select_mutants(mutation *m)
     }
     if (!function_seen)
         return aphi_usage("--function %s: %s has no mutant in this function", m->function, m->path);
+    if (m->sample)
+        draw_sample(m);
     return CONTINUE;
 }
 
@@ -231,7 +253,9 @@ static int print_mutants(const mutation *m)
         aphi_mutation_report_json(&report, &out);
     else
         aphi_mutation_report_list(&report, &out);
-    return print_text(&out, EXIT_PASS);
+    if (!number && m->mutants.n == 0)
+        aphi_complain("%s: has no mutants; give a C source with functions", m->path);
+    return print_text(&out, number || m->mutants.n ? EXIT_PASS : EXIT_VACUOUS);
 }
 
 static int print_report(const mutation *m, bool interrupted)
@@ -317,7 +341,8 @@ static int run_mutants(mutation *m)
 
 int main(int count, char **words)
 {
-    mutation m = {.jobs = 1, .time_ns = 10 * APHI_SECOND_NS};
+    mutation m = {.jobs = 1, .seed = 1, .time_ns = 10 * APHI_SECOND_NS};
+    aphi_memory_set_exit(EXIT_UNKNOWN);
     int code = aphi_options_read(&command, &m, &count, words);
     m.path = words[0];
     m.jobs = m.jobs ? m.jobs : (size_t)sysconf(_SC_NPROCESSORS_ONLN);

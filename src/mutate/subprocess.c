@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/process.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -78,33 +77,6 @@ static bool wait_until(watch *w, int64_t until)
     return number > 0 && number != SIGCHLD;
 }
 
-/* Returns the parent of a process, given the name of its folder in /proc; -1 if unknown. */
-static pid_t parent_of(const char *name)
-{
-    char path[300];
-    aphi_buffer stat = {0};
-    int parent = -1;
-    if (name[0] < '1' || name[0] > '9')
-        return -1;
-    snprintf(path, sizeof path, "/proc/%s/stat", name);
-    aphi_buffer_load(&stat, path, SIZE_MAX); /* loads nothing if the process has ended */
-    const char *after = strrchr(aphi_buffer_text(&stat), ')'); /* the command name, in brackets, may contain brackets */
-    if (after && sscanf(after, ") %*c %d", &parent) != 1)
-        parent = -1;
-    aphi_buffer_free(&stat);
-    return parent;
-}
-
-static void kill_children(void)
-{
-    DIR *all = opendir("/proc");
-    for (struct dirent *entry; all && (entry = readdir(all));)
-        if (parent_of(entry->d_name) == getpid())
-            kill((pid_t)strtol(entry->d_name, NULL, 10), SIGKILL);
-    if (all)
-        closedir(all);
-}
-
 /* Ends all descendants; returns when none is left. */
 static void end_descendants(watch *w)
 {
@@ -116,7 +88,7 @@ static void end_descendants(watch *w)
     while (!w->childless) {
         if (w->shell > 0)
             kill(-w->shell, SIGKILL);
-        kill_children();
+        aphi_process_kill_children(NULL);
         wait_until(w, aphi_clock_ns() + 5 * MS);
     }
 }

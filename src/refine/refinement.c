@@ -20,6 +20,7 @@
 #include "oracle/search.h"
 #include "refine/refine_space.h"
 #include "tree/step_guard.h"
+#include "value/heap.h"
 
 #include <stdlib.h>
 
@@ -132,7 +133,7 @@ static void check_limits(search *x)
         finish_search(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "stopped");
     else if (o->deadline_ns && aphi_clock_ns() >= o->deadline_ns)
         finish_search(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "the time limit was reached");
-    else if (o->memory && aph_heap_bytes() > o->memory)
+    else if (o->memory && aphi_heap_size() > o->memory)
         finish_search(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "the memory limit was reached");
 }
 
@@ -171,7 +172,9 @@ static void report_failure(search *x, aph_oracle *oracle, aph_verdict verdict, a
         finish_search(x, APHI_REFINES_FAULT, fault, why);
     } else {
         check_limits(x);
-        finish_search(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "the solver reached its time limit");
+        snprintf(why, sizeof why, "model %s: %s", x->options->spec->name, message);
+        finish_search(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE,
+                      aph_oracle_limit(oracle) == APH_LIMIT_BRANCHES ? why : "the solver reached its time limit");
     }
 }
 

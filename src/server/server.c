@@ -17,6 +17,7 @@
 #include "server/server.h"
 
 #include "base/memory.h"
+#include "base/plain_text.h"
 #include "subject/ports.h"
 #include "server/server_internal.h"
 
@@ -44,7 +45,7 @@ void aphi_server_warn(aphi_server *s, const char *format, ...)
     va_list args;
     va_start(args, format);
     fputs("antiphon: ", stderr);
-    vfprintf(stderr, format, args);
+    aphi_print_args(stderr, format, args);
     fputc('\n', stderr);
     va_end(args);
 }

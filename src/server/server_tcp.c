@@ -270,7 +270,7 @@ static stream *open_upstream(aphi_server *s)
         aphi_server_fail(s, "cannot create a socket for an upstream connection");
         return NULL;
     }
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+    bool connecting;
     stream *c = add_stream(s, fd);
     if (!c)
         return NULL;
@@ -278,7 +278,7 @@ static stream *open_upstream(aphi_server *s)
     c->next_upstream = t->upstreams;
     t->upstreams = c;
     t->upstream_count++;
-    if (connect(fd, (const struct sockaddr *)&s->upstream, s->upstream_size) && errno != EINPROGRESS)
+    if (!aphi_port_connect(fd, (const struct sockaddr *)&s->upstream, s->upstream_size, &connecting))
         c->at_end = true; /* treated as a connection that was closed at once */
     c->blocked = !c->at_end;
     mark_dirty(s, c);
