@@ -36,6 +36,7 @@ typedef struct check {
 
 static const aphi_option options[] = {
     APHI_FORMAT_OPTION(check, check.format),
+    APHI_IGNORE_TIMES_OPTION(check, check.ignore_times),
     APHI_ENVIRONMENT_OPTION(check, check.oracle.environment,
                             "network between clients and server: tcp (default), tcp:N, sync (default for .prog), udp"),
     APHI_FLAG(check, check.oracle.whole, "whole", "do not split the state into independent partitions"),
@@ -108,19 +109,22 @@ static bool write_junit(check *c, const char *model, const aphi_result *rows, si
     return written;
 }
 
-/* A fail takes precedence, then the first error, then unknown. */
+/* A fail takes precedence, then the first error, then unknown, then vacuous. */
 static int exit_of(const check *c)
 {
     int error = 0;
-    bool fail = false, unknown = false;
+    bool fail = false, unknown = false, vacuous = false;
     for (size_t i = 0; i < c->n; i++) {
         int code = c->results[i] ? (int)aphi_exit_of_check(c->results[i]) : 0;
         fail |= code == APHI_EXIT_FAIL;
         unknown |= code == APHI_EXIT_UNKNOWN;
-        if (!error && code != APHI_EXIT_PASS && code != APHI_EXIT_FAIL && code != APHI_EXIT_UNKNOWN)
+        vacuous |= code == APHI_EXIT_VACUOUS;
+        if (!error && code != APHI_EXIT_PASS && code != APHI_EXIT_FAIL && code != APHI_EXIT_UNKNOWN &&
+            code != APHI_EXIT_VACUOUS)
             error = code;
     }
-    return fail ? APHI_EXIT_FAIL : error ? error : unknown ? APHI_EXIT_UNKNOWN : APHI_EXIT_PASS;
+    return fail ? APHI_EXIT_FAIL : error ? error : unknown ? APHI_EXIT_UNKNOWN : vacuous ? APHI_EXIT_VACUOUS
+                                                                                         : APHI_EXIT_PASS;
 }
 
 static int write_summary(check *c, const char *model)
@@ -206,7 +210,7 @@ const aphi_command aphi_command_check = {
                    "models), ./mine.c, ./mine.so or ./mine.prog. TRACE is a file, or - for standard input.\n"
                    "Print a verdict for each trace and, for a failure, the response that the model does not allow, a "
                    "diagram of the observations around it, and the responses that are allowed instead.",
-    .exit_codes = "0 pass, 1 fail, 2 usage, 3 unknown, 4 not written, 5 stopped; 10 to 22 an error in a trace; "
-                  "30 to 44 an error in a model. "
-                  "With several traces, fail takes precedence, then errors, then unknown.",
+    .exit_codes = "0 pass, 1 fail, 2 usage, 3 unknown, 4 not written, 5 stopped, 7 vacuous; 10 to 24 an error in a "
+                  "trace; 30 to 44 an error in a model. "
+                  "With several traces, fail takes precedence, then errors, then unknown, then vacuous.",
     .options = options, .operands_min = 2, .operands_max = -1, .run = check_command};

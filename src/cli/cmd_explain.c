@@ -6,7 +6,7 @@
  *             (src/oracle/replay.c), without the search and the solver. */
 #include "cli/commands.h"
 
-#include "base/buffer.h"
+#include "base/plain_text.h"
 #include "cli/exit_guard.h"
 #include "cli/interrupt.h"
 #include "cli/shared_options.h"
@@ -22,6 +22,7 @@ typedef struct explain {
 
 static const aphi_option explain_options[] = {
     APHI_FORMAT_OPTION(explain, check.format),
+    APHI_IGNORE_TIMES_OPTION(explain, check.ignore_times),
     APHI_ENVIRONMENT_OPTION(explain, check.oracle.environment,
                             "network between clients and server: tcp (default), tcp:N, sync (default for .prog), udp"),
     APHI_FLAG(explain, check.oracle.whole, "whole",
@@ -79,10 +80,10 @@ static int confirm_explanation(const aph_model *model, const char *file, const a
         return code;
     aph_check_result *r = aph_check_explanation(model, file, options, explanation);
     if (r->verdict == APH_CHECK_ERROR)
-        fprintf(stderr, "%s:%llu:%llu: %s\n", file, (unsigned long long)r->line, (unsigned long long)r->column,
-                r->message);
+        aphi_print(stderr, "%s:%llu:%llu: %s\n", file, (unsigned long long)r->line, (unsigned long long)r->column,
+                   r->message);
     else
-        printf("%s%s\n", r->verdict == APH_CHECK_PASS ? "holds" : "does not hold: ", r->message);
+        aphi_print(stdout, "%s%s\n", r->verdict == APH_CHECK_PASS ? "holds" : "does not hold: ", r->message);
     code = (int)aphi_exit_of_check(r);
     aph_check_result_free(r);
     return code;

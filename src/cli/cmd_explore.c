@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "cli/interrupt.h"
 #include "cli/shared_options.h"
 #include "execute/program_campaign.h"
@@ -11,6 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct explore {
     aphi_program_campaign_options campaign;
@@ -100,10 +102,16 @@ static int close_list(const explore *x, int code)
     return written ? code : APHI_EXIT_WRITE;
 }
 
+static FILE *open_list(const char *path)
+{
+    int fd = strcmp(path, "-") ? aphi_file_open(path) : STDOUT_FILENO;
+    return fd < 0 ? NULL : fd == STDOUT_FILENO ? stdout : fdopen(fd, "w");
+}
+
 static int run_campaign(explore *x)
 {
     aphi_program_campaign_options *o = &x->campaign;
-    if (x->list && !(o->list = strcmp(x->list, "-") ? fopen(x->list, "w") : stdout)) {
+    if (x->list && !(o->list = open_list(x->list))) {
         aphi_complain("%s cannot be written: %s", x->list, strerror(errno));
         return APHI_EXIT_WRITE;
     }

@@ -4,10 +4,12 @@
  *
  * The first line on stdout is "listening on 127.0.0.1:PORT", printed when the server started with --run listens. The
  * proxy and that server end together. */
+#include "base/plain_text.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/shared_options.h"
 #include "fault/fault_proxy.h"
+#include "subject/ports.h"
 #include "subject/subject.h"
 #include "report/terminal.h"
 
@@ -31,7 +33,8 @@ static const aphi_option options[] = {
                 "seed for the random choices (default: random; it is printed)"),
     APHI_NUMBER(proxying, port, "listen", "PORT", 0, 65535,
                 "listen on this port (default: 0, any free port; it is printed)"),
-    APHI_TEXT(proxying, target.target, "target", "HOST:PORT", "proxy a server that is already running"),
+    APHI_TEXT(proxying, target.target, "target", "ADDRESS",
+              "proxy a server that is already running; ADDRESS is HOST:PORT, [V6]:PORT or unix:PATH"),
     APHI_TEXT(proxying, target.run, "run", "COMMAND",
               "start the server with sh; {port} is a free port on 127.0.0.1, {dir} an empty folder. {target} is the "
               "same as {port}, for use inside a command of antiphon test, which replaces {port} itself"),
@@ -55,7 +58,9 @@ static int check_options(proxying *p)
     if (p->target.target && p->target.run)
         return aphi_usage("--target, --run: give only one of them");
     if (!p->target.target && !p->target.run)
-        return aphi_usage("no server; give --target HOST:PORT or --run COMMAND");
+        return aphi_usage("no server; give --target ADDRESS or --run COMMAND");
+    if (p->target.target && !aphi_port_is_address(p->target.target, false, error, sizeof error))
+        return aphi_usage("--target %s", error);
     if (p->target.output && !p->target.run)
         return aphi_usage("--output: only with --run");
     if (!p->kind)
@@ -97,8 +102,9 @@ static void watch_signals(void)
 static int print_address(const proxying *p)
 {
     printf("listening on 127.0.0.1:%u\n", aphi_fault_proxy_port(proxy));
-    printf("target %s; fault %s, every %llu, seed %llu\n", p->target.run ? p->target.run : p->target.target, p->kind,
-           (unsigned long long)p->every, (unsigned long long)p->seed);
+    aphi_print(stdout, "target %s; fault %s, every %llu, seed %llu\n",
+               p->target.run ? p->target.run : p->target.target, p->kind, (unsigned long long)p->every,
+               (unsigned long long)p->seed);
     return aphi_written(APHI_EXIT_PASS);
 }
 
@@ -210,7 +216,7 @@ static int fault_command(int count, char **words)
 const aphi_command aphi_command_fault = {
     .name = "fault",
     .summary = "proxy a server and inject one fault into its traffic",
-    .operands = "--break KIND[:ARG] --target HOST:PORT | --run COMMAND",
+    .operands = "--break KIND[:ARG] --target ADDRESS | --run COMMAND",
     .description = "Listen on 127.0.0.1, forward each connection to the target, and inject one kind of fault into "
                    "the HTTP/1.1 messages, or into the bytes; all other bytes are forwarded unchanged. Stop on a "
                    "signal, or when the server started with --run exits. The first line of output is \"listening on "

@@ -4,7 +4,7 @@
  *
  * The files are those of examples/init, embedded by the build (tools/embed), with @NAME@ replaced by the name. If one
  * cannot be written, the folder is removed. */
-#include "base/buffer.h"
+#include "base/plain_text.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 
@@ -110,7 +110,7 @@ static int init_command(int count, char **words)
                           name, NAME_LONGEST);
     if ((code = (int)write_folder(name)))
         return code;
-    printf("%s/ contains a model of a lock server for you to adapt. To try it:\n\n"
+    aphi_print(stdout, "%s/ contains a model of a lock server for you to adapt. To try it:\n\n"
            "  cd %s && make\n\n"
            "See %s/README.md.\n", name, name, name);
     return aphi_written(APHI_EXIT_PASS);

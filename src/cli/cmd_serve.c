@@ -35,7 +35,8 @@ static const aphi_option options[] = {
     {.name = "duplicate", .kind = APHI_OPTION_NUMBER, .argument = "PERCENT", APHI_FIELD(serve, server.duplicate),
      .most = 100, .given = 1 + offsetof(serve, lossy),
      .help = "with --env udp: duplicate PERCENT of the datagrams, each way (default: 5)"},
-    APHI_TEXT(serve, server.calls, "calls", "HOST:PORT", "the server that a model of a proxy calls"),
+    APHI_TEXT(serve, server.calls, "calls", "ADDRESS",
+              "the server that a model of a proxy calls: HOST:PORT, [V6]:PORT or unix:PATH"),
     APHI_TEXT(serve, mutate, "mutate", "MUTANT",
               "serve an incorrect variant, by number or name (see antiphon models SPEC)"),
     {0}};
@@ -122,6 +123,8 @@ static int run_server(serve *s, const aph_model *model)
         return APHI_EXIT_LISTEN;
     }
     aphi_interrupt_watch(stop_server);
+    if (aphi_interrupted) /* before */
+        stop_server();
     int code = print_address(s, model);
     if (!code)
         code = serve_requests();

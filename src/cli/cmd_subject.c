@@ -5,6 +5,7 @@
  * The first line on stdout is "listening on HOST:PORT", as for antiphon serve. */
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/plain_text.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/interrupt.h"
@@ -43,7 +44,7 @@ static int report_end(aphi_subject *s, const char *name, const char *how)
     aphi_subject_tail(s, tail, sizeof tail);
     aphi_complain("%s %s", name, how);
     if (*tail)
-        fprintf(stderr, "last output:\n%s\n", tail);
+        aphi_print(stderr, "last output:\n%s\n", tail);
     return APHI_EXIT_DEAD;
 }
 

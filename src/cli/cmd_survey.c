@@ -6,7 +6,7 @@
  *             findings; DIR/index.html from all NAME.json, including those of earlier surveys. */
 #include "cli/commands.h"
 
-#include "base/buffer.h"
+#include "base/plain_text.h"
 #include "cli/interrupt.h"
 #include "cli/shared_options.h"
 #include "cli/test_session.h"
@@ -189,7 +189,7 @@ static void print_finding(void *context, aph_value finding, const aph_waiver *w)
 {
     const survey *s = context;
     char why[600], verdict[32];
-    printf("%-10s %s after %.2f s, %lld requests: %s%s%s\n", s->servers.at[s->current].name,
+    aphi_print(stdout, "%-10s %s after %.2f s, %lld requests: %s%s%s\n", s->servers.at[s->current].name,
            aphi_survey_text(finding, "verdict", verdict, sizeof verdict),
            (double)aphi_survey_number(finding, "reject_ns") / 1e9, (long long)aphi_survey_number(finding, "requests"),
            w ? w->name : aphi_survey_text(finding, "why", why, sizeof why), w ? ": " : "", w ? w->summary : "");
@@ -199,10 +199,13 @@ static void print_finding(void *context, aph_value finding, const aph_waiver *w)
 static void print_result(const server *at, aph_value r)
 {
     char verdict[32];
-    printf("%-10s %s after %lld messages in %.1f s; %zu known violations waived, %zu branches not reached\n", at->name,
+    printf("%-10s %s after %lld messages in %.1f s; %zu known violations waived, %zu branches not reached", at->name,
            aphi_survey_text(r, "verdict", verdict, sizeof verdict), (long long)aphi_survey_number(r, "messages"),
            (double)aphi_survey_number(r, "ns") / 1e9, aph_count(aph_field(r, "waived")),
            aph_count(aph_field(r, "never")));
+    if (aphi_survey_number(r, "undecided"))
+        printf(", %lld tests without a verdict", (long long)aphi_survey_number(r, "undecided"));
+    putchar('\n');
     fflush(stdout);
 }
 
@@ -253,7 +256,7 @@ static int survey_all(survey *s)
     if (code != APHI_EXIT_WRITE && !write_index(s)) /* even after an error, to list the earlier servers */
         code = code ? code : APHI_EXIT_WRITE;
     if (!code)
-        printf("see %s/index.html\n", s->folder);
+        aphi_print(stdout, "see %s/index.html\n", s->folder);
     return code;
 }
 

@@ -20,6 +20,8 @@ aphi_exit aphi_exit_of_check(const aph_check_result *r)
         [APH_CHECK_TRACE_LONG] = APHI_EXIT_TRACE_LONG,
         [APH_CHECK_TRACE_REQUEST] = APHI_EXIT_TRACE_REQUEST,
         [APH_CHECK_TRACE_EMPTY] = APHI_EXIT_TRACE_EMPTY,
+        [APH_CHECK_TRACE_ORDER] = APHI_EXIT_TRACE_ORDER,
+        [APH_CHECK_TRACE_DEEP] = APHI_EXIT_TRACE_DEEP,
         [APH_CHECK_MODEL_CRASH] = APHI_EXIT_MODEL_CRASH,
         [APH_CHECK_MODEL_STUCK] = APHI_EXIT_MODEL_STUCK,
         [APH_CHECK_MODEL_IMPURE] = APHI_EXIT_MODEL_IMPURE,
@@ -27,6 +29,7 @@ aphi_exit aphi_exit_of_check(const aph_check_result *r)
         [APH_CHECK_MODEL_CALL] = APHI_EXIT_MODEL_CALL};
     switch (r->verdict) {
     case APH_CHECK_PASS: return r->explanation && !r->explanation_holds ? APHI_EXIT_REPLAY : APHI_EXIT_PASS;
+    case APH_CHECK_VACUOUS: return r->explanation && !r->explanation_holds ? APHI_EXIT_REPLAY : APHI_EXIT_VACUOUS;
     case APH_CHECK_FAIL: return APHI_EXIT_FAIL;
     case APH_CHECK_UNKNOWN: return r->limit == APH_LIMIT_STOPPED ? APHI_EXIT_INTERRUPTED : APHI_EXIT_UNKNOWN;
     case APH_CHECK_ERROR: break;
@@ -48,7 +51,11 @@ aphi_exit aphi_exit_of_campaign(const aphi_campaign *c)
         [APH_FAULT_CALL] = APHI_EXIT_MODEL_CALL};
     if (c->outcome != APHI_RUN_TROUBLE)
         return by_outcome[c->outcome];
-    return c->unstarted ? APHI_EXIT_SUBJECT : by_fault[c->fault];
+    if (c->bad_script)
+        return APHI_EXIT_SCRIPT;
+    if (c->run && c->run->unable)
+        return APHI_EXIT_NETWORK;
+    return c->locked ? APHI_EXIT_FOLDER : c->unstarted ? APHI_EXIT_SUBJECT : by_fault[c->fault];
 }
 
 aphi_exit aphi_exit_of_load_error(const aph_load_error *e)

@@ -17,7 +17,7 @@
     X(WRITE, 4, "a result could not be written") \
     X(INTERRUPTED, 5, "stopped by a signal; the results so far were written") \
     X(REPLAY, 6, "an explanation does not hold: a bug in Antiphon; report it") \
-    X(VACUOUS, 7, "a run did not reach the behaviour to test") \
+    X(VACUOUS, 7, "the runs did not reach the behaviour to test, or a trace has no response") \
     X(STARVED, 8, "the subject does not respond to a pending request") \
     X(DEAD, 9, "the subject refuses connections, closes them, or has exited") \
     X(TRACE_IO, 10, "a trace cannot be read") \
@@ -33,6 +33,8 @@
     X(TRACE_LONG, 20, "a line of a trace is too long") \
     X(TRACE_REQUEST, 21, "a trace has a request that the model does not know") \
     X(TRACE_EMPTY, 22, "a trace has no request: nothing was checked") \
+    X(TRACE_ORDER, 23, "the times of a trace run backwards") \
+    X(TRACE_DEEP, 24, "a trace has values that are nested too deeply") \
     X(MODEL_NO_SUCH, 30, "no such model") \
     X(MODEL_UNREADABLE, 31, "a model file cannot be read") \
     X(MODEL_SYNTAX, 32, "a program in Prog has an error") \
@@ -52,6 +54,8 @@
     X(SUBJECT, 51, "the subject cannot be started or found") \
     X(SCRIPT, 52, "a script cannot be read or is malformed") \
     X(LISTEN, 53, "a server cannot listen or cannot continue") \
+    X(FOLDER, 54, "another test uses the folder") \
+    X(NETWORK, 55, "the system allows no connection: no network, port or descriptor") \
     X(PROGRAM_SYNTAX, 60, "a model of a message-passing program is malformed") \
     X(PROGRAM_MIXED, 61, "a state of a component mixes sends, receives and local events") \
     X(PROGRAM_AMBIGUOUS, 62, "a state of a component receives the same message in two ways") \

@@ -4,7 +4,6 @@
 #include "cli/interrupt.h"
 
 #include "base/clock.h"
-#include "subject/subject.h"
 #include "tree/step_guard.h"
 
 /* timeout(1) signals its child and then the child's process group, so a signal may arrive twice at once. */
@@ -20,7 +19,6 @@ static void on_signal(int number)
     if (aphi_interrupted && now_ns - interrupted_ns < REPEAT_MS * INT64_C(1000000))
         return;
     if (aphi_interrupted) {
-        aphi_subject_kill_all();
         signal(number, SIG_DFL);
         raise(number);
     }
@@ -41,7 +39,6 @@ void aphi_interrupt_watch(void (*stop)(void))
 {
     struct sigaction action = {.sa_handler = on_signal};
     sigemptyset(&action.sa_mask);
-    aphi_interrupted = 0;
     stop_command = stop;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);

@@ -2,11 +2,14 @@
  *
  * main.c - dispatch to a command. */
 #include "cli/commands.h"
+
+#include "base/memory.h"
 #include "cli/exit_codes.h"
 #include "solve/z3.h"
 
 #include <antiphon/value.h>
 
+#include <signal.h>
 #include <string.h>
 
 #ifndef APHI_VERSION
@@ -72,12 +75,51 @@ static int run_command(int count, char **words)
     return command ? command->run(count, words) : APHI_EXIT_USAGE;
 }
 
+/* ---- lack of memory ---------------------------------------------------------------------------------------------- */
+
+enum { CRASHES = 3 };
+static struct crash {
+    int number;
+    struct sigaction old;
+} crashes[CRASHES] = {{.number = SIGSEGV}, {.number = SIGBUS}, {.number = SIGABRT}};
+
+/* Called if memory is exhausted. */
+static void flush_output(void *context)
+{
+    (void)context;
+    fflush(stdout);
+}
+
+/* A crash inside the solver is a lack of memory. Any other crash gets the default action of its signal. */
+static void on_crash(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (aphi_z3_is_running())
+        aphi_memory_exhausted("the solver crashed, usually because an allocation failed");
+    for (int i = 0; i < CRASHES; i++)
+        if (crashes[i].number == number)
+            sigaction(number, &crashes[i].old, NULL);
+    if (info->si_code <= 0) /* sent by a process; otherwise, the instruction is repeated */
+        raise(number);
+}
+
+static void watch_crashes(void)
+{
+    struct sigaction action = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO};
+    sigemptyset(&action.sa_mask);
+    for (int i = 0; i < CRASHES; i++)
+        sigaction(crashes[i].number, &action, &crashes[i].old);
+}
+
 int main(int count, char **words)
 {
     if (count < 2) {
         print_overview(stderr);
         return APHI_EXIT_USAGE;
     }
+    aphi_memory_set_exit(APHI_EXIT_UNKNOWN);
+    aphi_rescue_add(&(aphi_rescue){.save = flush_output});
+    watch_crashes();
     int code = run_command(count - 1, words + 1);
     aphi_z3_close();
     aph_heap_close();

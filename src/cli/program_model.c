@@ -3,6 +3,7 @@
  * program_model.c - the operand that names a message-passing program: built in, a file of text, or C. */
 #include "cli/program_model.h"
 
+#include "base/plain_text.h"
 #include "cli/shared_options.h"
 #include "cli/exit_guard.h"
 #include "models/programs.h"
@@ -16,7 +17,7 @@ static int report_unknown(const char *name)
 {
     size_t n;
     const aph_family *const *families = aph_families(&n);
-    fprintf(stderr, "antiphon: %s: no such program; built-in programs:", name);
+    aphi_print(stderr, "antiphon: %s: no such program; built-in programs:", name);
     for (size_t i = 0; i < n; i++)
         fprintf(stderr, families[i]->most ? "%s %s-N (N from %d to %d)" : "%s %s", i ? "," : "", families[i]->name,
                 families[i]->least, families[i]->most);

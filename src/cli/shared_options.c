@@ -3,6 +3,7 @@
  * shared_options.c - options and operands that several commands have. */
 #include "cli/shared_options.h"
 
+#include "cli/interrupt.h"
 #include "env/env.h"
 #include "fault/fault_kinds.h"
 
@@ -71,11 +72,18 @@ bool aphi_waive_by_name(const aphi_waived *w, aph_model *model)
     return !w->known && aphi_waive_in(w, model);
 }
 
+/* A signal while the model is compiled ends the command in the same way as later. */
 int aphi_open_model(const char *text, aph_loaded_model *model)
 {
     aph_load_error error;
-    if (aph_model_load(text, model, &error))
+    aphi_interrupt_watch(NULL);
+    bool loaded = aph_model_load(text, model, &error);
+    if (loaded && !aphi_interrupted)
         return APHI_EXIT_PASS;
+    if (loaded)
+        aph_model_unload(model);
+    if (aphi_interrupted)
+        return APHI_EXIT_INTERRUPTED;
     aphi_complain("%s", error.message);
     return (int)aphi_exit_of_load_error(&error);
 }

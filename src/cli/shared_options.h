@@ -14,6 +14,8 @@ extern const char *const aphi_colour_names[], *const aphi_format_names[], *const
     APHI_CHOICE(type, field, "color", "WHEN", aphi_colour_names, "auto (default), always or never")
 #define APHI_FORMAT_OPTION(type, field) \
     APHI_CHOICE(type, field, "format", "FORMAT", aphi_format_names, "auto (default), jsonl, jepsen-log, edn or json")
+#define APHI_IGNORE_TIMES_OPTION(type, field) \
+    APHI_FLAG(type, field, "ignore-times", "trust the order of the lines, even if their times run backwards")
 #define APHI_ENVIRONMENT_OPTION(type, field, text) \
     {.name = "env", .kind = APHI_OPTION_CALL, .argument = "ENV", APHI_FIELD(type, field), \
      .choices = aphi_environment_names, .take = aphi_take_environment, .help = text}

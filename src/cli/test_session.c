@@ -4,9 +4,11 @@
 #include "cli/test_session.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "check/waivers.h"
 #include "cli/interrupt.h"
 #include "base/options.h"
+#include "base/plain_text.h"
 #include "fault/upstream_fault.h"
 #include "subject/ports.h"
 #include "subject/presets.h"
@@ -70,12 +72,10 @@ static void show_note(void *context, const char *text)
 /* Checks early that a report can be written: a campaign may take hours. */
 static bool can_write(const char *path)
 {
-    FILE *file = path ? fopen(path, "a") : NULL;
-    if (path && !file)
+    bool writable = !path || aphi_file_is_writable(path);
+    if (!writable)
         aphi_complain("%s cannot be written: %s", path, strerror(errno));
-    if (file)
-        fclose(file);
-    return !path || file;
+    return writable;
 }
 
 static aphi_exit open_preset(session *s)
@@ -128,6 +128,10 @@ static aphi_exit open_subject(session *s)
     char error[512];
     o->subject.datagrams = o->campaign.environment && !strcmp(o->campaign.environment, "udp");
     o->subject.stop = &aphi_interrupted;
+    if (o->subject.run && !aphi_port_check_loopback(error, sizeof error)) {
+        aphi_complain("%s", error);
+        return APHI_EXIT_NETWORK;
+    }
     s->subject = aphi_subject_open(&o->subject, error, sizeof error);
     if (s->subject)
         return APHI_EXIT_PASS;
@@ -155,6 +159,7 @@ static void describe_run(session *s)
     r->spec = o->spec;
     r->subject = o->preset ? o->preset : o->subject.run ? o->subject.run : o->subject.target;
     r->command = o->preset ? "--subject" : o->subject.run ? "--run" : "--target";
+    r->folder = o->campaign.folder;
     r->environment = o->campaign.environment ? o->campaign.environment : "tcp";
     r->seed = o->campaign.seed;
     r->listens = o->listens;
@@ -167,7 +172,7 @@ static void print_output_tail(session *s)
     char tail[600];
     aphi_subject_tail(s->subject, tail, sizeof tail);
     if (*tail && !s->options.report.json)
-        fprintf(stderr, "last output of the subject:\n%s\n", tail);
+        aphi_print(stderr, "last output of the subject:\n%s\n", tail);
 }
 
 static aphi_campaign *run_campaign(session *s)

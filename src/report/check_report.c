@@ -4,6 +4,7 @@
 #include "report/check_report.h"
 
 #include "base/memory.h"
+#include "base/plain_text.h"
 #include "report/history_diagram.h"
 #include "report/message_text.h"
 #include "report/utf8.h"
@@ -217,7 +218,7 @@ static void show_failure(aphi_buffer *out, const aph_check_result *r, aph_words 
 {
     aph_value evidence = r->evidence;
     aphi_buffer text = {0}, clean = {0};
-    aphi_buffer_format(out, "\n%s:%llu: ", r->file, (unsigned long long)number_of(evidence, "line"));
+    aphi_buffer_escaped(out, "\n%s:%llu: ", r->file, (unsigned long long)number_of(evidence, "line"));
     aphi_terminal_paint(out, t, APHI_INK_ALARM, "no explanation for this response");
     add_unexplained(&text, evidence, words);
     aphi_utf8_clean(&clean, aphi_buffer_text(&text), t->unicode);
@@ -235,6 +236,8 @@ static void show_failure(aphi_buffer *out, const aph_check_result *r, aph_words 
     draw_window(out, evidence, words, t);
     aphi_buffer_byte(out, '\n');
     show_allowed(out, evidence, words, t);
+    if (aph_field(evidence, "promises"))
+        aphi_buffer_str(out, "  The model's promises were not verified; compare with --ignore-promises.\n");
     aphi_buffer_free(&clean);
     aphi_buffer_free(&text);
 }
@@ -243,12 +246,12 @@ static void show_failure(aphi_buffer *out, const aph_check_result *r, aph_words 
 
 static void show_error(aphi_buffer *out, const aph_check_result *r)
 {
-    aphi_buffer_str(out, r->file);
+    aphi_buffer_escaped(out, "%s", r->file);
     if (r->line)
         aphi_buffer_format(out, ":%llu", (unsigned long long)r->line);
     if (r->column)
         aphi_buffer_format(out, ":%llu", (unsigned long long)r->column);
-    aphi_buffer_format(out, ": %s", r->message);
+    aphi_buffer_escaped(out, ": %s", r->message);
 }
 
 static void show_unknown(aphi_buffer *out, const aph_check_result *r)
@@ -258,10 +261,13 @@ static void show_unknown(aphi_buffer *out, const aph_check_result *r)
     static const char *const options[] = {[APH_LIMIT_TIME] = "time", [APH_LIMIT_MEMORY] = "memory",
                                           [APH_LIMIT_SOLVER] = "solver-ms"};
     if (r->limit == APH_LIMIT_STOPPED)
-        aphi_buffer_format(out, "%s: stopped at line %llu", r->file, (unsigned long long)r->line);
+        aphi_buffer_escaped(out, "%s: stopped at line %llu", r->file, (unsigned long long)r->line);
+    else if (r->limit == APH_LIMIT_BRANCHES)
+        aphi_buffer_escaped(out, "%s: no verdict at line %llu: %s; split it into several steps, or foretell its "
+                            "choices", r->file, (unsigned long long)r->line, r->message);
     else
-        aphi_buffer_format(out, "%s: %s limit reached at line %llu without a verdict; raise --%s", r->file,
-                           names[r->limit], (unsigned long long)r->line, options[r->limit]);
+        aphi_buffer_escaped(out, "%s: %s limit reached at line %llu without a verdict; raise --%s", r->file,
+                            names[r->limit], (unsigned long long)r->line, options[r->limit]);
 }
 
 /* Appends the server's choices, by their names in the model, and unknowns with their values. */
@@ -288,8 +294,8 @@ static void show_choices(aphi_buffer *out, aph_value named, const aphi_terminal 
 static void show_explanation(aphi_buffer *out, const aph_check_result *r, const aphi_terminal *t)
 {
     aph_value parts = r->explanation;
-    aphi_buffer_format(out, "%s: explained; the replay of the explanation %s%s", r->file,
-                       r->explanation_holds ? "holds" : "does not hold: ", r->message);
+    aphi_buffer_escaped(out, "%s: explained; the replay of the explanation %s%s", r->file,
+                        r->explanation_holds ? "holds" : "does not hold: ", r->message);
     aphi_buffer_byte(out, '\n');
     for (size_t i = 0; i < aph_count(parts) && i < ORDER_SHOWN; i++) {
         aph_value part = aph_at(parts, i), choices = aph_field(part, "choices");
@@ -315,6 +321,8 @@ static void put_reason(aphi_buffer *out, const aph_check_result *r, aph_words *w
 {
     if (r->verdict == APH_CHECK_ERROR) {
         show_error(out, r);
+    } else if (r->verdict == APH_CHECK_VACUOUS) {
+        aphi_buffer_format(out, "%s: %s", r->file, r->message);
     } else if (r->verdict == APH_CHECK_UNKNOWN) {
         show_unknown(out, r);
     } else if (r->verdict == APH_CHECK_FAIL) {
@@ -360,7 +368,8 @@ aphi_result aphi_check_report_row(const aph_check_result *r, aph_words *words, b
 {
     static const aphi_outcome outcomes[] = {[APH_CHECK_PASS] = APHI_OUTCOME_PASS, [APH_CHECK_FAIL] = APHI_OUTCOME_FAIL,
                                             [APH_CHECK_UNKNOWN] = APHI_OUTCOME_UNKNOWN,
-                                            [APH_CHECK_ERROR] = APHI_OUTCOME_ERROR};
+                                            [APH_CHECK_ERROR] = APHI_OUTCOME_ERROR,
+                                            [APH_CHECK_VACUOUS] = APHI_OUTCOME_VACUOUS};
     aphi_buffer reason = {0}, detail = {0};
     aphi_result row = {.file = r->file, .outcome = outcomes[r->verdict], .operations = r->operations,
                        .configurations = r->configurations, .time_ns = r->check_ns};

@@ -133,6 +133,7 @@ static void write_result(aphi_buffer *out, const char *suite, const aphi_result 
         [APHI_OUTCOME_FAIL] = {"failure", "fail", "the model does not explain the history"},
         [APHI_OUTCOME_UNKNOWN] = {"error", "unknown", "a limit was reached before the verdict was certain"},
         [APHI_OUTCOME_ERROR] = {"error", "input", "the history could not be checked"},
+        [APHI_OUTCOME_VACUOUS] = {"error", "vacuous", "the history has no response"},
     };
     char output[80];
     snprintf(output, sizeof output, "%llu operations, %llu configurations", (unsigned long long)r->operations,
@@ -148,7 +149,7 @@ void aphi_junit_write(aphi_buffer *out, const char *suite, const char *timestamp
     tally t = {.tests = n};
     for (size_t i = 0; i < n; i++) {
         t.failures += results[i].outcome == APHI_OUTCOME_FAIL;
-        t.errors += results[i].outcome == APHI_OUTCOME_UNKNOWN || results[i].outcome == APHI_OUTCOME_ERROR;
+        t.errors += results[i].outcome != APHI_OUTCOME_PASS && results[i].outcome != APHI_OUTCOME_FAIL;
         t.ns += results[i].time_ns;
     }
     write_head(out, suite, timestamp, &t);

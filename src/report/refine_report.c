@@ -3,6 +3,7 @@
  * refine_report.c - the result of antiphon refine. */
 #include "report/refine_report.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "report/run_diagram.h"
 
@@ -11,17 +12,17 @@
 bool aphi_refine_report_trace(const aphi_refine_report *r, const char *path)
 {
     aph_value trace = r->outcome->result.trace;
-    FILE *file = fopen(path, "w");
-    if (!file)
+    aphi_file out;
+    if (!aphi_file_create(&out, path))
         return false;
+    FILE *file = out.stream;
     aph_json_write(file, aph_record("antiphon", aph_int(1), "model", aph_str(r->bounds->options.spec->name)));
     fputc('\n', file);
     for (size_t i = 0; i < aph_count(trace); i++) {
         aph_json_write(file, aph_at(trace, i));
         fputc('\n', file);
     }
-    bool written = !ferror(file);
-    return !fclose(file) && written;
+    return aphi_file_commit(&out);
 }
 
 aph_value aphi_refine_report_json(const aphi_refine_report *r)

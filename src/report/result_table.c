@@ -21,13 +21,14 @@ static const char *const titles[COLUMNS] = {"verdict", "file", "operations", "co
 
 static const char *outcome_name(aphi_outcome o)
 {
-    static const char *const names[APHI_OUTCOMES] = {"pass", "fail", "unknown", "error"};
+    static const char *const names[APHI_OUTCOMES] = {"pass", "fail", "unknown", "error", "vacuous"};
     return names[o];
 }
 
 static aphi_ink outcome_ink(aphi_outcome o)
 {
-    static const aphi_ink inks[APHI_OUTCOMES] = {APHI_INK_GREEN, APHI_INK_ALARM, APHI_INK_YELLOW, APHI_INK_RED};
+    static const aphi_ink inks[APHI_OUTCOMES] = {APHI_INK_GREEN, APHI_INK_ALARM, APHI_INK_YELLOW, APHI_INK_RED,
+                                                  APHI_INK_YELLOW};
     return inks[o];
 }
 

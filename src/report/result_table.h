@@ -16,8 +16,9 @@ typedef enum aphi_outcome {
     APHI_OUTCOME_FAIL,
     APHI_OUTCOME_UNKNOWN, /* a limit was reached */
     APHI_OUTCOME_ERROR,   /* no verdict: bad input or a faulty model */
+    APHI_OUTCOME_VACUOUS, /* there was nothing to judge */
 } aphi_outcome;
-#define APHI_OUTCOMES 4
+#define APHI_OUTCOMES 5
 
 typedef struct aphi_result {
     const char *file;

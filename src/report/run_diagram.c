@@ -699,7 +699,9 @@ void aphi_run_diagram_report(aphi_buffer *out, const aphi_run_diagram *t, const 
         report_unreached(out, t, terminal);
     if (t->replay) {
         aphi_buffer_str(out, "\n  To reproduce:\n    ");
-        aphi_terminal_paint(out, terminal, APHI_INK_BOLD, t->replay);
+        aphi_buffer_str(out, aphi_terminal_ink(terminal, APHI_INK_BOLD));
+        aphi_buffer_str(out, t->replay); /* its quotes leave nothing that commands a terminal */
+        aphi_buffer_str(out, aphi_terminal_ink(terminal, APHI_INK_NONE));
         aphi_buffer_byte(out, '\n');
     }
 }

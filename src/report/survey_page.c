@@ -324,6 +324,11 @@ static void add_head(aphi_buffer *out, aph_value server)
         aphi_report_count(out, number_of(aph_field(server, "passed")));
         aphi_buffer_str(out, " without a further violation");
     }
+    if (number_of(aph_field(server, "undecided"))) {
+        aphi_buffer_str(out, "; ");
+        add_counted(out, server, "undecided", "test");
+        aphi_buffer_str(out, " without a verdict");
+    }
     aphi_buffer_str(out, "</dd>\n");
     if (count_of(server, "waived")) {
         aphi_buffer_str(out, "<dt>waivers needed</dt><dd>");

@@ -8,7 +8,9 @@
 #include "report/test_report.h"
 
 #include "base/buffer.h"
+#include "base/file.h"
 #include "base/memory.h"
+#include "base/plain_text.h"
 #include "tester/trace_diff.h"
 #include "check/waivers.h"
 #include "report/run_page.h"
@@ -20,11 +22,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
-enum { MESSAGE_SHOWN = 60, PICTURE_COLUMNS = 110 };
+enum { MESSAGE_SHOWN = 60, PICTURE_COLUMNS = 110, LOSSES_SHOWN = 4 };
 
 typedef struct report {
     const aphi_campaign *campaign;
@@ -32,7 +32,8 @@ typedef struct report {
     aph_value evidence;       /* of a failure, or APH_NIL */
     aph_value run, allowed, script;
     aphi_run_diagram diagram;
-    char title[300], headline[1500], replay[5000];
+    char title[300], headline[1500];
+    aphi_buffer replay;
 } report;
 
 static void mark_report(void *context)
@@ -106,6 +107,14 @@ static size_t find_unanswered(const aphi_run_event *events, size_t n)
     return APHI_RUN_DIAGRAM_NONE;
 }
 
+static size_t find_last_lost(const aphi_run_event *events, size_t n)
+{
+    for (size_t i = n; i-- > 0;)
+        if (events[i].kind == APHI_RUN_EVENT_LOST)
+            return i;
+    return APHI_RUN_DIAGRAM_NONE;
+}
+
 static size_t find_failing(const report *t)
 {
     const aphi_run_event *events = t->diagram.events;
@@ -113,6 +122,8 @@ static size_t find_failing(const report *t)
     int64_t at_fault = t->campaign->run->rejected_event;
     if (t->evidence && aph_field(t->evidence, "line"))
         return event_of_line(t, aph_int_of(aph_field(t->evidence, "line")));
+    if (t->campaign->losing)
+        return find_last_lost(events, n);
     switch (t->campaign->outcome) {
     case APHI_RUN_FAIL: return at_fault >= 0 ? (size_t)at_fault : APHI_RUN_DIAGRAM_NONE;
     case APHI_RUN_DEAD:
@@ -124,6 +135,19 @@ static size_t find_failing(const report *t)
     case APHI_RUN_STARVED: return find_unanswered(events, n);
     default: return APHI_RUN_DIAGRAM_NONE;
     }
+}
+
+/* Returns the time of the runs in the totals. */
+static int64_t tested_ns(const aphi_campaign *c)
+{
+    return aphi_run_verdict_blames_subject(c->outcome) && c->reject_ns ? c->reject_ns : c->ns;
+}
+
+/* Returns the messages per second. */
+static uint64_t rate_of(const aphi_campaign *c)
+{
+    int64_t ns = tested_ns(c);
+    return ns > 0 ? (uint64_t)((double)(c->requests + c->answers) * 1e9 / (double)ns) : 0;
 }
 
 /* ---- the facts --------------------------------------------------------------------------------------------------- */
@@ -138,23 +162,31 @@ static aph_value script_value(const aphi_script *s)
     return all;
 }
 
+static void add_option(aphi_buffer *out, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    aphi_buffer_str(out, name);
+    aphi_quote_word(out, value);
+}
+
 /* Sets the command that reproduces the run. */
 static void fill_replay(report *t)
 {
     const aphi_test_report_options *o = t->options;
-    aphi_buffer out = {0};
-    aphi_buffer_format(&out, "antiphon replay %s%s '%s'", o->listens ? "--listen 0 " : "", o->command, o->subject);
-    if (o->fault_upstream)
-        aphi_buffer_format(&out, " --fault-upstream %s", o->fault_upstream);
-    if (o->fault)
-        aphi_buffer_format(&out, " --break %s", o->fault);
+    aphi_buffer *out = &t->replay;
+    aphi_buffer_format(out, "antiphon replay %s%s%s ", o->listens ? "--listen 0 " : "",
+                       o->ignore_promises ? "--ignore-promises " : "", o->command);
+    aphi_quote(out, o->subject);
+    add_option(out, " --fault-upstream ", o->fault_upstream);
+    add_option(out, " --break ", o->fault);
     if (o->known && !o->fault && !o->fault_upstream)
-        aphi_buffer_str(&out, " --waive known");
+        aphi_buffer_str(out, " --waive known");
     for (size_t i = 0; o->model->waivers && o->model->waivers[i].name; i++)
         if ((o->model->waived & ~o->known) >> i & 1)
-            aphi_buffer_format(&out, " --waive %s", o->model->waivers[i].name);
-    snprintf(t->replay, sizeof t->replay, "%s %s %s", aphi_buffer_text(&out), t->campaign->script, o->spec);
-    aphi_buffer_free(&out);
+            add_option(out, " --waive ", o->model->waivers[i].name);
+    add_option(out, *t->campaign->script == '-' ? " ./" : " ", t->campaign->script); /* a path, not an option */
+    add_option(out, " ", o->spec);
 }
 
 /* Sets the headline: the reason, and a waiver that would allow the violation. */
@@ -181,6 +213,8 @@ static void fill_diagram(report *t)
     t->run = aph_record("model", aph_str(t->options->model->name), "subject", aph_str(t->options->subject),
                         "environment", aph_str(t->options->environment), "seed", aph_int((int64_t)t->options->seed),
                         "runs", aph_int((int64_t)c->runs), "messages", aph_int((int64_t)(c->requests + c->answers)),
+                        "requests", aph_int((int64_t)c->requests), "responses", aph_int((int64_t)c->answers),
+                        "losses", aph_int((int64_t)c->losses), "messages_per_second", aph_int((int64_t)rate_of(c)),
                         "total_ns", aph_int(c->ns));
     if (c->shrunk)
         t->run = aph_put(t->run, "reproduces", aph_strf("%u of %u", c->reproduced, c->confirmed));
@@ -192,7 +226,7 @@ static void fill_diagram(report *t)
                                   .earlier = t->diagram.earlier,
                                   .failing = r ? find_failing(t) : APHI_RUN_DIAGRAM_NONE, .allowed = t->allowed,
                                   .branches = c->branches, .script = t->script,
-                                  .replay = *t->replay ? t->replay : NULL,
+                                  .replay = t->replay.n ? aphi_buffer_text(&t->replay) : NULL,
                                   .words = t->options->model->words};
 }
 
@@ -232,6 +266,8 @@ static void write_json(const report *t)
             (unsigned long long)t->options->seed, (unsigned long long)c->runs,
             (unsigned long long)(c->requests + c->answers), (unsigned long long)c->requests,
             (unsigned long long)c->answers);
+    fprintf(out, ",\"losses\":%llu,\"messages_per_second\":%llu", (unsigned long long)c->losses,
+            (unsigned long long)rate_of(c));
     fprintf(out, ",\"undecided\":%llu,\"seconds\":%.6f", (unsigned long long)c->undecided, (double)c->ns / 1e9);
     if (aphi_run_verdict_blames_subject(c->outcome)) {
         fprintf(out, ",\"seconds_to_reject\":%.6f,\"seconds_shrinking\":%.6f", (double)c->reject_ns / 1e9,
@@ -255,6 +291,10 @@ static void write_json(const report *t)
                                        : aph_bool(false));
     if (c->kinds)
         write_field(out, "kinds", c->kinds);
+    if (c->lost) {
+        write_field(out, "lost", c->lost);
+        write_field(out, "lost_kinds", c->lost_kinds);
+    }
     if (c->branches)
         write_field(out, "branches", c->branches);
     aph_value waived = needed_waivers(t);
@@ -291,7 +331,7 @@ static aph_value add_failure(const report *t, aph_value v)
         v = aph_put(v, "evidence", t->evidence);
     if (c->run)
         v = aph_put(v, "picture", draw_picture(t));
-    return *t->replay ? aph_put(v, "replay", aph_str(t->replay)) : v;
+    return t->replay.n ? aph_put(v, "replay", aph_bytes(t->replay.data, t->replay.n)) : v;
 }
 
 static aph_value value_of(const report *t)
@@ -299,7 +339,7 @@ static aph_value value_of(const report *t)
     const aphi_campaign *c = t->campaign;
     aph_value v = aph_record("verdict", aph_str(aphi_run_verdict_name(c->outcome)), "why", aph_str(c->why), "runs",
                              aph_int((int64_t)c->runs), "messages", aph_int((int64_t)(c->requests + c->answers)), "ns",
-                             aph_int(c->ns), "trace", aph_str(c->trace));
+                             aph_int(c->ns), "trace", aph_str(c->trace), "losses", aph_int((int64_t)c->losses));
     if (c->branches)
         v = aph_put(v, "branches", c->branches);
     return aphi_run_verdict_blames_subject(c->outcome) ? add_failure(t, v) : v;
@@ -330,6 +370,36 @@ static void add_unreached(aphi_buffer *out, const report *t)
         aphi_buffer_byte(out, '\n');
 }
 
+static void add_counts(aphi_buffer *out, const aphi_campaign *c)
+{
+    aphi_report_counted(out, c->requests, "request");
+    aphi_buffer_str(out, ", ");
+    aphi_report_counted(out, c->answers, "response");
+    aphi_buffer_str(out, ", ");
+    aphi_report_count(out, c->losses);
+    aphi_buffer_str(out, c->losses == 1 ? " loss, " : " losses, ");
+    aphi_report_count(out, rate_of(c));
+    aphi_buffer_str(out, "/s\n");
+}
+
+/* Lists a few of the requests that a losing subject swallowed. */
+static void add_lost(aphi_buffer *out, const report *t)
+{
+    const aphi_campaign *c = t->campaign;
+    if (!c->losing || !c->lost)
+        return;
+    size_t n = aph_count(c->lost), shown = n < LOSSES_SHOWN ? n : LOSSES_SHOWN;
+    for (size_t i = 0; i < shown; i++) {
+        aph_value one = aph_at(c->lost, i);
+        aphi_buffer_format(out, "lost: #%lld on connection %lld: ", (long long)aph_int_of(aph_field(one, "label")),
+                           (long long)aph_int_of(aph_field(one, "conn")));
+        aphi_message_words(out, aph_field(one, "request"), t->options->model->words, MESSAGE_SHOWN);
+        aphi_buffer_byte(out, '\n');
+    }
+    if (c->losses > shown)
+        aphi_buffer_format(out, "and %llu more\n", (unsigned long long)(c->losses - shown));
+}
+
 static void add_shrinking(aphi_buffer *out, const report *t)
 {
     const aphi_campaign *c = t->campaign;
@@ -344,7 +414,7 @@ static void add_shrinking(aphi_buffer *out, const report *t)
     aphi_buffer_str(out, " (");
     aphi_report_counted(out, c->shrink_runs, "run");
     aphi_buffer_format(out, "); reproduced in %u of %u runs; %s\n", c->reproduced, c->confirmed,
-                       c->minimal ? "locally minimal" : "no time to make it minimal");
+                       c->minimal ? "locally minimal" : "it may not be minimal");
     if (!strcmp(t->options->command, "--target"))
         aphi_buffer_str(out, "the target was not reset between runs; the script may depend on state they left\n");
 }
@@ -382,25 +452,28 @@ static void print_report(const report *t)
     if (t->options->quiet && c->outcome == APHI_RUN_PASS)
         return;
     paint_verdict(&out, t);
-    aphi_buffer_format(&out, "  %s: ", t->title);
+    aphi_buffer_escaped(&out, "  %s: ", t->title);
     aphi_report_counted(&out, c->requests + c->answers, "message");
     aphi_buffer_str(&out, " in ");
     aphi_report_counted(&out, c->runs, "run");
     aphi_buffer_str(&out, ", ");
-    aphi_report_duration(&out, aphi_run_verdict_blames_subject(c->outcome) ? c->reject_ns : c->ns);
+    aphi_report_duration(&out, tested_ns(c));
     aphi_buffer_format(&out, ", seed %llu\n", (unsigned long long)t->options->seed);
-    if (c->undecided && c->outcome != APHI_RUN_UNKNOWN) {
+    add_counts(&out, c);
+    add_lost(&out, t);
+    if (c->undecided) {
         aphi_report_counted(&out, c->undecided, "run");
-        aphi_buffer_format(&out, " could not be checked in time; narrower runs were done instead; to check without a "
-                                 "limit: antiphon check %s %.*s/undecided-*.jsonl\n",
-                           t->options->spec, (int)(strrchr(c->trace, '/') - c->trace), c->trace);
+        add_option(&out, " could not be judged in time; narrower runs were done instead; to judge without a limit: "
+                   "antiphon check ", t->options->spec);
+        add_option(&out, " ", t->options->folder);
+        aphi_buffer_str(&out, "/undecided-*.jsonl\n");
     }
     add_shrinking(&out, t);
     add_divergence(&out, t);
     if (aphi_run_verdict_blames_subject(c->outcome) && c->run)
         aphi_run_diagram_report(&out, &t->diagram, &t->options->terminal);
     else if (c->outcome != APHI_RUN_PASS)
-        aphi_buffer_format(&out, "%s\n", c->why);
+        aphi_buffer_escaped(&out, "%s\n", c->why);
     if (c->outcome == APHI_RUN_FAIL && c->presumed)
         aphi_buffer_str(&out, "this assumes that the target was in the model's initial state; if it was used before, "
                               "restart it, or pass its command with --run\n");
@@ -413,24 +486,23 @@ static void print_report(const report *t)
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static bool close_file(FILE *out, const char *path, bool ok)
+static bool check_written(bool written, const char *path)
 {
-    struct stat file;
-    ok &= out && !ferror(out);
-    ok &= !out || !fclose(out);
-    if (!ok) {
-        fprintf(stderr, "antiphon: %s: cannot be written: %s\n", path, strerror(errno));
-        if (out && !lstat(path, &file) && S_ISREG(file.st_mode))
-            unlink(path); /* an incomplete file could be mistaken for a complete one */
-    }
-    return ok;
+    if (!written)
+        aphi_print(stderr, "antiphon: %s: cannot be written: %s\n", path, strerror(errno));
+    return written;
 }
 
 static bool write_page(const report *t)
 {
     const char *path = t->options->report;
-    FILE *out = path ? fopen(path, "w") : NULL;
-    return !path || close_file(out, path, out && aphi_run_page_write(out, &t->diagram));
+    aphi_file out;
+    if (!path)
+        return true;
+    if (!aphi_file_create(&out, path))
+        return check_written(false, path);
+    aphi_run_page_write(out.stream, &t->diagram); /* a failure is observed by commit */
+    return check_written(aphi_file_commit(&out), path);
 }
 
 static bool write_junit(const report *t)
@@ -443,10 +515,9 @@ static bool write_junit(const report *t)
         return true;
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%S", gmtime(&seconds));
     aphi_junit_run(&text, "antiphon test", now, &t->diagram);
-    FILE *out = fopen(path, "w");
-    bool ok = out && fwrite(text.data, 1, text.n, out) == text.n;
+    bool written = check_written(aphi_buffer_save(&text, path), path);
     aphi_buffer_free(&text);
-    return close_file(out, path, ok);
+    return written;
 }
 
 static bool flush_stdout(void)
@@ -469,10 +540,11 @@ bool aphi_test_report_write(const aphi_campaign *c, const aphi_test_report_optio
     if (options->json)
         write_json(&t);
     else if (c->outcome == APHI_RUN_TROUBLE)
-        fprintf(stderr, "antiphon: %s\n", c->why);
+        aphi_print(stderr, "antiphon: %s\n", c->why);
     else if (!options->found)
         print_report(&t);
     const bool ok[] = {write_page(&t), write_junit(&t), flush_stdout()};
     aph_root_remove(mark_report, &t);
+    aphi_buffer_free(&t.replay);
     return ok[0] && ok[1] && ok[2];
 }

@@ -15,8 +15,10 @@ typedef struct aphi_test_report_options {
     const char *fault;       /* value of --break, or NULL */
     uint64_t known;          /* waivers allowed by --waive known, not by name */
     const char *environment;
+    const char *folder;      /* of the traces */
     const char *fault_upstream; /* value of --fault-upstream, or NULL */
     bool listens;            /* the subject connects to the tester */
+    bool ignore_promises;    /* for the command that reproduces the run */
     uint64_t seed;
     bool json, quiet;
     const char *junit, *report; /* files, or NULL */
@@ -26,9 +28,9 @@ typedef struct aphi_test_report_options {
 } aphi_test_report_options;
 
 /* Writes the reports that the options select. Returns false if a file or stdout cannot be written. The value *found has
- * verdict, why, runs, messages, ns, trace and branches; if the subject is at fault also reject_ns, shrink_ns, requests
- * (the length of the counterexample), script, reproduced, confirmed, minimal, evidence, picture and replay, as far as
- * they exist. The caller must mark *found. */
+ * verdict, why, runs, messages, losses, ns, trace and branches; if the subject is at fault also reject_ns, shrink_ns,
+ * requests (the length of the counterexample), script, reproduced, confirmed, minimal, evidence, picture and replay, as
+ * far as they exist. The caller must mark *found. */
 bool aphi_test_report_write(const aphi_campaign *c, const aphi_test_report_options *options);
 
 #endif

@@ -36,12 +36,6 @@ size_t aphi_utf8_wrap(const char *text, size_t n, size_t columns)
     return at >= n || text[at] == ' ' || !blank ? at : blank;
 }
 
-bool aphi_utf8_is_command(uint32_t p)
-{
-    return p < 0x20 || (p >= 0x7f && p < 0xa0) || (p >= 0x2028 && p <= 0x202e) || (p >= 0x2066 && p <= 0x2069)
-           || p == 0x200e || p == 0x200f || p == 0xfeff;
-}
-
 static const char *ascii_form(uint32_t p)
 {
     switch (p) {

@@ -8,6 +8,7 @@
 #define APHI_REPORT_UTF8_H
 
 #include "base/buffer.h"
+#include "base/plain_text.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,9 +18,6 @@ size_t aphi_utf8_columns(const char *text);
 size_t aphi_utf8_head(const char *text, size_t columns);
 /* Returns the length in bytes of the first line of n bytes of text wrapped at `columns`, preferably at a blank. */
 size_t aphi_utf8_wrap(const char *text, size_t n, size_t columns);
-
-/* Returns true for control characters, line separators and direction marks. */
-bool aphi_utf8_is_command(uint32_t point);
 
 /* Appends text that is safe on a terminal: control characters and bytes that are not UTF-8 become U+FFFD. Without
  * unicode, arrows and similar characters are transliterated ("->") and other non-ASCII characters become '?'. */
