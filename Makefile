@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 600
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: all demo test bench table-one table-one-full mutants mutants-http mutants-threads survey replays soak fuzz install clean
+.PHONY: all demo test bench table-one table-one-full mutants mutants-http mutants-threads mutants-oracle live-offline survey replays soak fuzz install clean
 
 all: build/setup-build.stamp
 	@tools/configure build --prefix=$(abspath $(PREFIX)) -Db_lto=true
@@ -58,6 +58,14 @@ mutants-http: build/setup-http.stamp all
 mutants-threads: all
 	@tools/mutants-threads
 
+# Tests mutants of the oracle, the checker and the run of a test with a small tier of the tests; 95 % must be killed.
+mutants-oracle: build/setup-test.stamp
+	@tools/mutants-oracle
+
+# Compares the verdicts of a thousand short live tests with the verdicts on their traces.
+live-offline: all
+	@CAMPAIGNS=1000 ANTIPHON=$(abspath build/antiphon) ANTIPHON_ROOT=$(CURDIR) bash tests/cli/live_offline.sh
+
 # Writes pages with the violations and choices of each web server to build/survey.
 survey: build/setup-http.stamp all
 	@tools/survey
@@ -70,7 +78,7 @@ replays: all
 soak: build/setup-http.stamp all
 	@tools/soak
 
-# Runs each fuzz target for FUZZ_SECONDS.
+# Runs each fuzz target for FUZZ_SECONDS, and adds the new inputs to its corpus.
 fuzz: build/setup-fuzz.stamp
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz
 

@@ -117,6 +117,27 @@ out time
 run 39 check "$dir/loops.c" "$dir/trace"
 err 'does not end'
 
+# A step with more branches than can be run, or that branches without end: the verdict is unknown.
+model wide 'for (int i = 0; i < 64; i++) *state = aph_put(*state, "bits", aph_strf("%d%p", aph_either(m, "no", "yes"),
+    (void *)aph_field(*state, "bits"))); aph_send(m, q.from, aph_str("ok"));'
+run 3 check "$dir/wide.c" "$dir/trace"
+out 'model wide: a step has too many branches; it begins with the request "x"'
+model endless 'while (aph_either(m, "again", "done") == 0) ; aph_send(m, q.from, aph_str("ok"));' \
+    '.rpc = true, .shape = APH_SHAPE([{"any": true}])'
+run 3 check "$dir/endless.c" "$dir/trace"
+out 'model endless: a step has too many branches'
+run 3 check --json --ignore-promises "$dir/endless.c" "$dir/trace"
+out '"limit":"branches"'
+run 3 refine "$dir/good.c" "$dir/endless.c"
+out 'model endless: a step has too many branches'
+run 3 test --messages 100 --seed 1 --folder "$dir/folder" --run "'$ANTIPHON' serve --port {port} '$dir/endless.c'" \
+    "$dir/endless.c"
+out 'a step has too many branches'
+model early 'aph_send(m, q.from, aph_str("ok"));' '.rpc = false'
+sed -i 's/aph_request q/while (aph_either(m, "again", "done") == 0) ; aph_request q/' "$dir/early.c"
+run 3 check "$dir/early.c" "$dir/trace"
+out 'a step has too many branches; it begins before the first request'
+
 # Impure models, and broken promises, which --ignore-promises allows.
 model impure 'aph_send(m, q.from, calls++ % 2 ? aph_str("ok") : aph_str("no"));'
 run 40 check "$dir/impure.c" "$dir/trace"
@@ -158,5 +179,8 @@ err 'never receives'
 model grows 'for (int i = 0;; i++) *state = aph_set(*state, aph_int(i), aph_int(i));'
 run 3 check --time 1 "$dir/grows.c" "$dir/trace"
 run 3 check --memory 100 "$dir/grows.c" "$dir/trace"
+model floods 'for (;;) aph_send(m, q.from, aph_str("ok"));'
+run 39 check --memory 64 "$dir/floods.c" "$dir/trace"
+err 'sends more than a million messages'
 
 finish

@@ -51,7 +51,7 @@ bad 14 3:18 "$write" '{"conn":1,"recv":"ok"}' '{"conn":1,"recv":"ok"}'
 bad 16 1:35 '{"conn":1,"send":{"f":"w","value":9223372036854775808}}'
 bad 16 1:35 '{"conn":1,"send":{"f":"w","value":-9223372036854775809}}'
 bad 17 1:35 '{"conn":1,"send":{"f":"w","value":1.5}}'
-bad 17 1:35 '{"conn":1,"send":{"f":"w","value":1e3}}'
+bad 17 1:35 '{"conn":1,"send":{"f":"w","value":1e-3}}'
 printf '{"conn":1,"send":{"f":"\0"}}\n' >"$dir/nul"
 run 18 check register "$dir/nul"
 err "$dir/nul:1:24: "
@@ -98,7 +98,25 @@ if ! sanitized && [ "${resident:-999999}" -gt 250000 ]; then fail "the check use
     head -c 1000000 /dev/zero | tr '\0' '['
     echo
 } >"$dir/deep"
-run 12 check register "$dir/deep"
+run 24 check register "$dir/deep"
+err '256 levels'
 head -c 1000000 /dev/zero | tr '\0' '[' >"$dir/deep"
 run 12 check --format edn register "$dir/deep"
+
+# Lines that are not in chronological order are not judged, even if the lines before them already fail: the log of one
+# client follows that of another.
+client() {
+    printf '%s\n' "{\"conn\":1,\"send\":{\"f\":\"read\"},\"time\":$2}" "{\"conn\":1,\"recv\":5,\"time\":$3}"
+    awk 'BEGIN { for (i = 0; i < 9000; i++) printf "{\"conn\":1,\"send\":{\"f\":\"read\"}}\n{\"conn\":1,\"recv\":5}\n" }'
+    printf '%s\n' "{\"conn\":2,\"send\":{\"f\":\"write\",\"value\":5},\"time\":$1}" "{\"conn\":2,\"recv\":\"ok\",\"time\":$1}"
+}
+client 10 20 30 >"$dir/apart"
+run 23 check register "$dir/apart"
+err "$dir/apart:18003:49: the time is below that of line 2"
+err '--ignore-times'
+feed 23 "$dir/apart" check register -
+run 1 check --ignore-times register "$dir/apart"
+run 23 explain register "$dir/apart"
+client 30 20 30 >"$dir/apart"
+run 1 check register "$dir/apart"
 finish

@@ -71,6 +71,9 @@ out '"part":"a"'
 out '"part":"b"'
 cp "$dir/out" "$dir/keys.json"
 run 0 explain kv "$dir/keys" "$dir/keys.json"
+# A model without partitions rejects it.
+run 1 explain queue "$dir/keys" "$dir/keys.json"
+out 'does not hold'
 run 0 check --explain kv "$dir/keys"
 out 'the replay of the explanation holds'
 run 0 check --explain --json kv "$dir/keys"

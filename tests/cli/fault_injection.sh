@@ -409,7 +409,7 @@ run 2 fault --target 127.0.0.1:1 --break reset --output x
 run 2 fault --target 127.0.0.1:1 --break reset extra
 run 2 fault --nonsense
 run 2 fault --break
-run 51 fault --target nonsense --break reset
+run 2 fault --target nonsense --break reset
 err 'nonsense: not HOST:PORT'
 run 51 fault --run 'exit 3' --break reset
 err 'no {port} in the command'

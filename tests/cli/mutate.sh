@@ -50,6 +50,18 @@ small.c:7:16  return least "a" "(-1)" 1'
 run 0 mutate small.c --lines 6 --json
 out '"identity":"relational least \"<\" \"<=\" 1"'
 same "$(grep -o '"line":6' out | wc -l)" 8
+# A sample depends only on the seed, and every mutant is in some sample.
+run 0 mutate small.c --sample 3
+same "$(wc -l <out)" 3
+cp out drawn
+run 0 mutate small.c --sample 3 --seed 1
+check 'another sample with the same seed' cmp -s out drawn
+for seed in $(seq 2 60); do
+    run 0 mutate small.c --sample 3 --seed "$seed"
+    cat out >>drawn
+done
+run 0 mutate small.c --sample 1000
+same "$(sort -u drawn)" "$(sort out)"
 run 0 mutate small.c --write 3
 sed 's/a < b/a <= b/' small.c | cmp -s - out || fail 'the output is not the source of mutant 3'
 run 0 mutate small.c --diff 3

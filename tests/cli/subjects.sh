@@ -139,7 +139,7 @@ ended 0
 # A server that exits on its own is reported.
 start lighttpd
 same "$(http -T - /a <<<one)" 201 'a new document'
-for process in $(pgrep -P $server lighttpd); do kill -KILL "$process"; done
+for process in $(pgrep -P "$(pgrep -P $server)" lighttpd); do kill -KILL "$process"; done
 ended 9
 err 'lighttpd was killed by SIGKILL'
 

@@ -2,6 +2,8 @@
  *
  * fuzz_recording.c - any JSON yields a sequence or an error with a message; a sequence that is written reads
  * back the same. */
+#include "json_mutator.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include "execute/recording.h"

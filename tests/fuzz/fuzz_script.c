@@ -2,6 +2,8 @@
  *
  * fuzz_script.c - any input yields a script or an error with a line number; a script that is written reads
  * back the same, and its holes can be filled from its messages. */
+#include "json_mutator.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include "script/expression.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * fuzz_shape.c - any text yields a shape that draws encodable requests, or an error with a message. */
+#include "json_mutator.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include "base/memory.h"

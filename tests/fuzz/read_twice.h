@@ -13,7 +13,7 @@
 static void compare(const aphi_observation *a, const aphi_observation *b)
 {
     assert(a->kind == b->kind && a->connection == b->connection && a->message == b->message);
-    assert(a->number == b->number && a->ends == b->ends && a->line == b->line && a->time == b->time);
+    assert(a->number == b->number && a->ends == b->ends && a->line == b->line);
 }
 
 static void compare_errors(const aphi_trace_error *a, const aphi_trace_error *b)

@@ -6,6 +6,7 @@
  * Enumeration of HTTP servers is infeasible. So verdicts are compared with those of the oracle without promises, which
  * the other tests in this folder compare with enumeration. */
 #include "tests/support/compare.h"
+#include "tests/support/odd_models.h"
 
 #include "models/models.h"
 
@@ -15,59 +16,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static const char *const strings[] = {"x", "y", "z", NULL};
-
-static aph_value any_string(aphi_choice *c) { return aph_str(strings[aphi_choice_below(c, 3)]); }
-
-static aph_value any_tag(aphi_choice *c)
-{
-    return aph_record("opaque", any_string(c), "weak", aph_bool(aphi_choice_chance(c, 1, 2)));
-}
-
-static aph_value any_tags(aphi_choice *c)
-{
-    if (aphi_choice_chance(c, 1, 6))
-        return aph_str("*");
-    aph_value tag = any_tag(c);
-    return aphi_choice_chance(c, 1, 2) ? APH_ARRAY_OF(tag) : APH_ARRAY_OF(tag, any_tag(c));
-}
-
-static aph_value with_conditions(aph_value request, aphi_choice *c)
-{
-    static const char *const tags[] = {"if-match", "if-none-match"};
-    static const char *const dates[] = {"if-unmodified-since", "if-modified-since"};
-    for (int i = 0; i < 2; i++) {
-        if (aphi_choice_chance(c, 1, 3))
-            request = aph_put(request, tags[i], any_tags(c));
-        if (aphi_choice_chance(c, 1, 8))
-            request = aph_put(request, dates[i], aph_int((int64_t)aphi_choice_below(c, 2)));
-    }
-    return request;
-}
-
-static aph_value any_request(aphi_choice *c)
-{
-    static const char *const methods[] = {"GET", "GET", "HEAD", "PUT", "PUT", "PUT", "DELETE", "POST"};
-    const char *method = methods[aphi_choice_below(c, 8)];
-    aph_value request = aph_record("method", aph_str(method), "target",
-                                   aph_str(aphi_choice_chance(c, 1, 4) ? "/b" : "/a"));
-    if (!strcmp(method, "PUT") || !strcmp(method, "POST"))
-        request = aph_put(request, "body", aph_str(aphi_choice_chance(c, 1, 2) ? "ab" : "abc"));
-    if (!strcmp(method, "GET") && aphi_choice_chance(c, 1, 4))
-        request = aph_put(request, "range", APH_ARRAY_OF(aph_int(1), aph_int(2)));
-    return with_conditions(request, c);
-}
-
-static aph_value any_answer(aphi_choice *c)
-{
-    static const int statuses[] = {200, 201, 204, 304, 404, 412, 412, 500};
-    aph_value answer = aph_record("status", aph_int(statuses[aphi_choice_below(c, 8)]), "body",
-                                  aph_str(aphi_choice_chance(c, 1, 2) ? "" : "ab"));
-    if (aphi_choice_chance(c, 1, 2))
-        answer = aph_put(answer, "tag", any_tag(c));
-    return aphi_choice_chance(c, 1, 4) ? aph_put(answer, "modified", aph_int(1)) : answer;
-}
 
 /* A server with even odds refuses half of the requests. Repeating the choice makes refusals rare. */
 static void make_until_served(history *h, const subject *s, history_shape shape, aphi_choice *c)
@@ -123,8 +71,10 @@ static void same_verdicts(const subject *s, const aph_model *other, compare_mode
 
 static subject subject_of(const aph_model *model, unsigned requests_most)
 {
-    return (subject){.model = model, .strings = strings, .request = any_request, .answer = any_answer,
-                     .requests_most = requests_most};
+    subject s = subject_http;
+    s.model = model;
+    s.requests_most = requests_most;
+    return s;
 }
 
 /* Sets all waivers if `waived`; announcements must take waivers into account. */

@@ -2,6 +2,7 @@
  *
  * test_oracle_long.c - on a long history, the oracle trims its window and still rejects one wrong response near
  * the end. */
+#include "tests/support/compare.h"
 #include "tests/support/histories.h"
 
 #include "models/models.h"
@@ -16,12 +17,7 @@
 #include <cmocka.h>
 
 /* WINDOW_MOST limits the window of an oracle without `patient`, for histories of any length. */
-enum { CONNECTIONS = 6, WINDOW_MOST = 3000 };
-#if defined(__SANITIZE_ADDRESS__)
-enum { REQUESTS_FEW = 500, REQUESTS_MANY = 4000 };
-#else
-enum { REQUESTS_FEW = 2000, REQUESTS_MANY = 20000 };
-#endif
+enum { CONNECTIONS = 6, WINDOW_MOST = 3000, REQUESTS_FEW = 2000, REQUESTS_MANY = 20000, REQUESTS_LEAST = 1600 };
 
 static aph_value key(aphi_choice *c)
 {
@@ -114,9 +110,9 @@ static void mark_history(void *context)
         aph_mark(h->seen[i].message);
 }
 
-static void run(const aph_model *model, aph_value (*request)(aphi_choice *c), size_t requests,
-                aph_oracle_options options)
+static void run(const aph_model *model, aph_value (*request)(aphi_choice *c), size_t usual, aph_oracle_options options)
 {
+    size_t scaled = compare_cases(usual), requests = scaled < REQUESTS_LEAST ? REQUESTS_LEAST : scaled;
     aphi_choice c = aphi_choice_seed(7);
     subject s = {model, NULL, request, impossible, 0};
     history h = {0};

@@ -151,17 +151,21 @@ static bool explanation_holds(const aph_oracle *o, const aph_model *model, const
     return holds;
 }
 
-judged compare_judge(const aph_model *model, const history *h, const char *environment, compare_mode mode)
+static judged judge_once(const aph_model *model, const history *h, const char *environment, compare_mode mode,
+                         bool tell_apart, bool *repeat)
 {
     char error[200];
     aph_oracle_options options = {.environment = environment,
                                   .ignore_promises = mode == COMPARE_IGNORE_PROMISES,
                                   .order = true,
+                                  .tell_apart = tell_apart,
                                   .solver_ms = 20000};
     aph_oracle *o = aph_oracle_open(model, &options, error, sizeof error);
     assert(o);
-    judged j = {APH_PASS, 0};
+    judged j = {APH_PASS, 0, APH_PASS};
     aph_root_add(mark_history, (void *)h);
+    if (mode == COMPARE_HOLD)
+        aphi_oracle_hold(o);
     for (; j.at < h->count; j.at++) {
         const history_seen *seen = &h->seen[j.at];
         j.verdict = seen->quiet  ? aphi_oracle_quiet(o)
@@ -171,24 +175,37 @@ judged compare_judge(const aph_model *model, const history *h, const char *envir
             j.verdict = feed_lost(o, h, j.at);
         if (j.verdict == APH_PASS && (mode == COMPARE_TRIM || mode == COMPARE_FORGET_LIVE))
             aphi_search_find_all(o, 1000000);
+        if (j.verdict == APH_PASS && mode == COMPARE_PROBE)
+            j.may_be_quiet = aphi_oracle_may_be_quiet(o);
         if (j.verdict != APH_PASS)
             break;
     }
+    if (j.verdict == APH_PASS)
+        j.verdict = aphi_oracle_settle(o);
     const char *message;
     if (aph_oracle_fault(o, &message))
         printf("%s\n", message);
     /* A lost request is no longer ordered before later requests, which the history cannot express. */
     if (j.verdict == APH_PASS && mode != COMPARE_LOST && !explanation_holds(o, model, h))
         j.verdict = APH_UNKNOWN;
+    *repeat = aph_oracle_limit(o) == APH_LIMIT_WINDOW;
     aph_root_remove(mark_history, (void *)h);
     aph_oracle_close(o);
     return j;
 }
 
+judged compare_judge(const aph_model *model, const history *h, const char *environment, compare_mode mode)
+{
+    bool repeat;
+    judged j = judge_once(model, h, environment, mode, false, &repeat);
+    return repeat ? judge_once(model, h, environment, mode, true, &repeat) : j;
+}
+
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
 
 static const char *const mode_names[] = {"with lookahead", "live", "live, with losses", "without promises",
-                                         "trimmed, with lookahead", "trimmed, live"};
+                                         "trimmed, with lookahead", "trimmed, live", "live, with probes",
+                                         "several at a time"};
 
 /* Without lookahead, the oracle must reject exactly when no explanation is left; with lookahead, it may reject
  * earlier. */
@@ -196,7 +213,20 @@ static bool agrees(judged j, enumerated e, compare_mode mode)
 {
     if (j.verdict != (e.explained ? APH_PASS : APH_FAIL))
         return false;
+    if (mode == COMPARE_HOLD)
+        return true;
     return e.explained || (mode == COMPARE_LOOKAHEAD || mode == COMPARE_TRIM ? j.at <= e.reached : j.at == e.reached);
+}
+
+/* Returns true if the last probe has the verdict of the history with a quiet mark at its end. */
+static bool probe_agrees(const subject *s, const history *h, enumerate_env env, judged j)
+{
+    history quiet = {0};
+    history_copy(&quiet, h);
+    history_add_quiet(&quiet);
+    enumerated e = enumerate(s, &quiet, env);
+    history_deinit(&quiet);
+    return j.may_be_quiet == (e.explained ? APH_PASS : APH_FAIL);
 }
 
 static const char *const env_names[] = {[ENUMERATE_TCP] = "tcp", [ENUMERATE_SYNC] = "sync", [ENUMERATE_UDP] = "udp",
@@ -216,6 +246,10 @@ static bool is_meaningful(const subject *s, const history *h, enumerate_env env,
 {
     if (mode == COMPARE_LIVE || mode == COMPARE_FORGET_LIVE)
         return true;
+    if (mode == COMPARE_HOLD)
+        return !s->model->rpc && env != ENUMERATE_UDP;
+    if (mode == COMPARE_PROBE)
+        return !s->model->rpc && env != ENUMERATE_UDP && has_quiet(h);
     if (!s->model->rpc || env == ENUMERATE_UDP)
         return false;
     return mode == COMPARE_IGNORE_PROMISES || (!has_quiet(h) && (mode != COMPARE_LOST || env < ENUMERATE_TCP_1));
@@ -228,8 +262,11 @@ static int compare_in(const subject *s, const history *h, enumerate_env env, enu
             continue;
         judged j = compare_judge(s->model, h, env_names[env], mode);
         count->judged++;
-        if (agrees(j, e, mode))
+        bool agreed = agrees(j, e, mode);
+        if (agreed && (mode != COMPARE_PROBE || j.verdict != APH_PASS || !h->count || probe_agrees(s, h, env, j)))
             continue;
+        if (agreed)
+            printf("the probe for quiet says %s\n", aph_verdict_name(j.may_be_quiet));
         printf("%s, %s, %s: the oracle says %s at observation %zu, enumeration %s at %zu\n", s->model->name,
                env_names[env], mode_names[mode], aph_verdict_name(j.verdict), j.at, e.explained ? "pass" : "fail",
                e.reached);

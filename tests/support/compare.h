@@ -19,12 +19,15 @@ typedef enum compare_mode {
     COMPARE_IGNORE_PROMISES,  /* the model's promises are ignored */
     COMPARE_TRIM,    /* with lookahead, and the window is trimmed after each observation */
     COMPARE_FORGET_LIVE,
+    COMPARE_PROBE,     /* live, and after each observation, the oracle is probed whether the server may be quiet */
+    COMPARE_HOLD,      /* live, but the oracle searches over several observations at a time */
     COMPARE_MODES,
 } compare_mode;
 
 typedef struct judged {
     aph_verdict verdict;
     size_t at;             /* index of the observation that caused the verdict; otherwise the number of observations */
+    aph_verdict may_be_quiet; /* with COMPARE_PROBE and a pass: the result of the last probe */
 } judged;
 
 judged compare_judge(const aph_model *model, const history *h, const char *environment, compare_mode mode);

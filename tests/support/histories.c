@@ -27,7 +27,7 @@ void history_add(history *h, bool sent, int64_t connection, aph_value message)
     h->seen[h->count++] = (history_seen){sent, connection, message, false};
 }
 
-static void add_quiet(history *h)
+void history_add_quiet(history *h)
 {
     history_add(h, false, 0, APH_NIL);
     h->seen[h->count - 1].quiet = true;
@@ -202,7 +202,7 @@ static void become_quiet(world *w)
         if (aph_count(w->server.mail))
             return;
     }
-    add_quiet(w->history);
+    history_add_quiet(w->history);
     w->server.mail = aph_object();
     w->quiet_at = w->history->count;
 }
@@ -300,7 +300,7 @@ static void move_random_event(history *h, bool paired, aphi_choice *c)
 
 static void insert_quiet(history *h, aphi_choice *c)
 {
-    add_quiet(h);
+    history_add_quiet(h);
     move_event(h, h->count - 1, aphi_choice_below(c, h->count));
 }
 

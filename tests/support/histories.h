@@ -50,6 +50,7 @@ typedef struct history_shape {
 
 void history_deinit(history *h);
 void history_add(history *h, bool sent, int64_t connection, aph_value message);
+void history_add_quiet(history *h);
 void history_copy(history *to, const history *from);
 void history_remove(history *h, size_t i);
 

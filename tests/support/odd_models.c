@@ -7,6 +7,8 @@
 
 #include "models/models.h"
 
+#include <string.h>
+
 static aph_value one_of(aphi_choice *c, size_t n, const char *const *texts)
 {
     return aph_str(texts[aphi_choice_below(c, n)]);
@@ -119,6 +121,81 @@ static aph_value etag_kv_answer(aphi_choice *c)
 /* Requests compare tags with s and t only; u, v and w remain for the server. */
 const subject subject_etag_kv = {&aph_model_etag_kv, (const char *const[]){"s", "t", "u", "v", "w", NULL},
                                  etag_kv_request, etag_kv_answer, 0};
+
+/* ---- http -------------------------------------------------------------------------------------------------------- */
+
+static const char *const http_strings[] = {"x", "y", "z", NULL};
+
+static aph_value http_string(aphi_choice *c)
+{
+    return aph_str(http_strings[aphi_choice_below(c, 3)]);
+}
+
+static aph_value http_tag(aphi_choice *c)
+{
+    return aph_record("opaque", http_string(c), "weak", aph_bool(aphi_choice_chance(c, 1, 2)));
+}
+
+static aph_value http_tags(aphi_choice *c)
+{
+    if (aphi_choice_chance(c, 1, 6))
+        return aph_str("*");
+    aph_value tag = http_tag(c);
+    return aphi_choice_chance(c, 1, 2) ? APH_ARRAY_OF(tag) : APH_ARRAY_OF(tag, http_tag(c));
+}
+
+static aph_value with_conditions(aph_value request, aphi_choice *c)
+{
+    static const char *const tags[] = {"if-match", "if-none-match"};
+    static const char *const dates[] = {"if-unmodified-since", "if-modified-since"};
+    for (int i = 0; i < 2; i++) {
+        if (aphi_choice_chance(c, 1, 3))
+            request = aph_put(request, tags[i], http_tags(c));
+        if (aphi_choice_chance(c, 1, 8))
+            request = aph_put(request, dates[i], aph_int((int64_t)aphi_choice_below(c, 2)));
+    }
+    return request;
+}
+
+static aph_value http_request(aphi_choice *c)
+{
+    static const char *const methods[] = {"GET", "GET", "HEAD", "PUT", "PUT", "PUT", "DELETE", "POST"};
+    const char *method = methods[aphi_choice_below(c, 8)];
+    aph_value request = aph_record("method", aph_str(method), "target",
+                                   aph_str(aphi_choice_chance(c, 1, 4) ? "/b" : "/a"));
+    if (!strcmp(method, "PUT") || !strcmp(method, "POST"))
+        request = aph_put(request, "body", aph_str(aphi_choice_chance(c, 1, 2) ? "ab" : "abc"));
+    if (!strcmp(method, "GET") && aphi_choice_chance(c, 1, 4))
+        request = aph_put(request, "range", APH_ARRAY_OF(aph_int(1), aph_int(2)));
+    return with_conditions(request, c);
+}
+
+static aph_value http_answer(aphi_choice *c)
+{
+    static const int statuses[] = {200, 201, 204, 304, 404, 412, 412, 500};
+    aph_value answer = aph_record("status", aph_int(statuses[aphi_choice_below(c, 8)]), "body",
+                                  aph_str(aphi_choice_chance(c, 1, 2) ? "" : "ab"));
+    if (aphi_choice_chance(c, 1, 2))
+        answer = aph_put(answer, "tag", http_tag(c));
+    return aphi_choice_chance(c, 1, 4) ? aph_put(answer, "modified", aph_int(1)) : answer;
+}
+
+const subject subject_http = {&aph_model_http, http_strings, http_request, http_answer, .requests_most = 4};
+
+/* ---- swap-impl --------------------------------------------------------------------------------------------------- */
+
+static aph_value byte(aphi_choice *c)
+{
+    return ONE_OF(c, "a", "b");
+}
+
+static aph_value swap_impl_answer(aphi_choice *c)
+{
+    return ONE_OF(c, "a", "b", "0");
+}
+
+/* Three requests make a message. */
+const subject subject_swap_impl = {&aph_model_swap_impl, NULL, byte, swap_impl_answer, .requests_most = 9};
 
 /* ---- relay ------------------------------------------------------------------------------------------------------- */
 
@@ -425,3 +502,52 @@ static aph_value dice_answer(aphi_choice *c)
 }
 
 const subject subject_dice = {&dice, NULL, dice_request, dice_answer, 0};
+
+/* ---- sessions ---------------------------------------------------------------------------------------------------- */
+
+/* Each connection has a value, and one of them has the lock.
+ *     {"f": "set", "value": v}   returns "ok"
+ *     {"f": "get"}               returns the value of the connection
+ *     {"f": "lock"}              returns whether the connection has the lock now
+ *     {"f": "unlock"}            returns whether it had the lock */
+static void sessions_step(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value name = aph_int(q.from), holder = aph_field(*state, "holder"), own = aph_get(*state, name);
+    if (is(q.message, "set")) {
+        *state = aph_set(*state, name, aph_field(q.message, "value"));
+        aph_send(m, q.from, aph_str("ok"));
+    } else if (is(q.message, "get")) {
+        aph_send(m, q.from, own);
+    } else if (is(q.message, "lock")) {
+        *state = holder ? *state : aph_put(*state, "holder", name);
+        aph_send(m, q.from, aph_bool(!holder || holder == name));
+    } else {
+        *state = holder == name ? aph_remove(*state, aph_str("holder")) : *state;
+        aph_send(m, q.from, aph_bool(holder == name));
+    }
+}
+
+static bool sessions_reads(aph_value request, aph_value answer)
+{
+    (void)answer;
+    return is(request, "get");
+}
+
+static const aph_model sessions = {.version = APH_MODEL_VERSION, .name = "sessions",
+                                   .summary = "a state per connection", .step = sessions_step, .rpc = true,
+                                   .reads = sessions_reads};
+
+static aph_value sessions_request(aphi_choice *c)
+{
+    aph_value q = aph_record("f", ONE_OF(c, "set", "get", "lock", "unlock"));
+    return is(q, "set") ? aph_put(q, "value", small(c, 1, 2)) : q;
+}
+
+static aph_value sessions_answer(aphi_choice *c)
+{
+    uint64_t at = aphi_choice_below(c, 5);
+    return at == 0 ? APH_NIL : at < 3 ? aph_bool(at == 1) : small(c, 1, 2);
+}
+
+const subject subject_sessions = {&sessions, NULL, sessions_request, sessions_answer, 0};

@@ -6,7 +6,8 @@
 
 #include "histories.h"
 
-extern const subject subject_register, subject_kv, subject_swap, subject_queue, subject_etag_kv;
+extern const subject subject_register, subject_kv, subject_swap, subject_queue, subject_etag_kv, subject_http,
+    subject_swap_impl;
 
 extern const subject subject_relay;    /* responds on another connection */
 extern const subject subject_lock;     /* responds when the lock is free; several receives in one step */
@@ -15,5 +16,6 @@ extern const subject subject_chatty;   /* responds to some requests twice and to
 extern const subject subject_fickle;   /* free choices, an unknown initial state; keeps the promise rpc */
 extern const subject subject_counters; /* keeps the promise commute */
 extern const subject subject_dice;     /* bounded choices and sums of them, symbolic conditions */
+extern const subject subject_sessions; /* looks at the connection of a request; keeps the promise rpc */
 
 #endif

@@ -83,6 +83,41 @@ static void test_fail(void **unused)
     aph_check_result_free(r);
 }
 
+/* Writes to many registers on as many connections, with a lost response; then each is read. */
+static char *many_parts_text(int parts, int wrong)
+{
+    char *text;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    for (int i = 0; i < parts; i++) {
+        fprintf(out, "{\"conn\":%d,\"send\":{\"f\":\"write\",\"key\":%d,\"value\":%d}}\n", i, i, i);
+        fprintf(out, "{\"conn\":%d,%s}\n", i, i == 7 ? "\"lost\":true" : "\"recv\":\"ok\"");
+    }
+    for (int i = 0; i < parts; i++) {
+        fprintf(out, "{\"conn\":%d,\"send\":{\"f\":\"read\",\"key\":%d}}\n", parts - i, i);
+        fprintf(out, "{\"conn\":%d,\"recv\":%d}\n", parts - i, i == wrong ? i + 1 : i);
+    }
+    fclose(out);
+    return text;
+}
+
+static void test_many_parts(void **unused)
+{
+    (void)unused;
+    for (int wrong = -1; wrong < 600; wrong += 200) {
+        char *text = many_parts_text(600, wrong);
+        aph_check_result *r = check_text(&aph_model_register, text, &(aph_check_options){.explain = true});
+        assert_int_equal(r->verdict, wrong < 0 ? APH_CHECK_PASS : APH_CHECK_FAIL);
+        assert_int_equal(r->parts, 600);
+        if (wrong < 0)
+            assert_true(r->explanation_holds && aph_count(r->explanation) == 600);
+        else
+            assert_int_equal(aph_int_of(aph_field(r->evidence, "line")), 1200 + 2 * wrong + 2);
+        aph_check_result_free(r);
+        free(text);
+    }
+}
+
 /* Every order of the appends gives another state, and none gives the value that is read. There are too many orders to
  * try. */
 static char *hopeless_text(void)
@@ -165,7 +200,8 @@ static void test_formats(void **unused)
     } cases[] = {
         {"1 :invoke :write 1\n1 :ok :write 1\n1 :invoke :read nil\n1 :ok :read 1\n", APH_FORMAT_JEPSEN_LOG},
         {"{:process 1 :type :invoke :f :write :value 1}\n{:process 1 :type :ok :f :write :value 1}\n", APH_FORMAT_EDN},
-        {"[{\"process\":1,\"type\":\"invoke\",\"f\":\"write\",\"value\":1}]", APH_FORMAT_JSON},
+        {"[{\"process\":1,\"type\":\"invoke\",\"f\":\"write\",\"value\":1},"
+         "{\"process\":1,\"type\":\"ok\",\"f\":\"write\",\"value\":1}]", APH_FORMAT_JSON},
         {good, APH_FORMAT_JSONL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -270,6 +306,9 @@ static void test_tied_partitions(void **unused)
     aph_check_result *r = check_text(&aph_model_kv, "{\"conn\":1,\"send\":{\"f\":\"get\",\"key\":\"a\"}}\n"
                                                     "{\"conn\":2,\"send\":{\"f\":\"get\",\"key\":\"b\"}}\n", NULL);
     assert_int_equal(r->parts, 2);
+    assert_int_equal(r->verdict, APH_CHECK_VACUOUS); /* there is no response */
+    assert_int_equal(r->operations, 2);
+    assert_int_equal(r->responses, 0);
     aph_check_result_free(r);
 }
 
@@ -345,6 +384,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pass),          cmocka_unit_test(test_fail),
+        cmocka_unit_test(test_many_parts),
         cmocka_unit_test(test_unknown),       cmocka_unit_test(test_errors),
         cmocka_unit_test(test_formats),       cmocka_unit_test(test_explanations),
         cmocka_unit_test(test_waivers),       cmocka_unit_test(test_tied_partitions),

@@ -140,7 +140,7 @@ static void test_json(void **unused)
     expect(&aph_codec_json, "1\n2", "[1,\"!3 the input ends in the middle of a message, after 1 bytes\"]");
     expect(&aph_codec_json, "1\n[2 3]\n", "[1,\"!5 not JSON: expected a comma or ] after an item\"]");
     expect(&aph_codec_json, "\n", "[\"!0 not JSON: the text ends in the middle of a value\"]");
-    expect(&aph_codec_json, "1.5\n", "[\"!0 not JSON: a number that is not an integer\"]");
+    expect(&aph_codec_json, "1.5\n", "[\"!0 a number that is not an integer of 64 bits\"]");
     expect_bytes(&aph_codec_json, "1\n2", 3, false, "[1]");
     expect_encoded(NULL, aph_record("a", aph_str("x\n\xff")), "{\"a\":\"x\\n\\udcff\"}\n", 18);
     expect_encoded(NULL, APH_NIL, "null\n", 5);

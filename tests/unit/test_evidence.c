@@ -12,6 +12,7 @@
 #include "oracle/evidence.h"
 #include "small_history.h"
 #include "solve/z3.h"
+#include "tree/step_guard.h"
 
 enum { VISITS = 100000 };
 
@@ -211,6 +212,36 @@ static void test_after_a_long_history(void **unused)
     aph_oracle_close(o);
 }
 
+/* More requests than bits in a word are pending from before the window until after the failure. Every other one has
+ * read the first value, and is taken before the window. */
+static void test_pending_since_before_the_window(void **unused)
+{
+    (void)unused;
+    enum { N = 3000, WAITING = 140 };
+    aph_value read = aph_record("f", aph_str("read"));
+    aph_oracle *o = small_open(&aph_model_register, &(aph_oracle_options){.patient = true});
+    for (int64_t i = 0; i < WAITING; i++)
+        aph_oracle_sent(o, 100 + i, read, &(aph_lookahead){.future = APH_FUTURE_ANSWER, .order = 2 * N + (uint64_t)i,
+                                                           .answer = aph_int(i % 2 ? 0 : N - 1)}, NULL);
+    for (int64_t i = 0; i < N; i++) {
+        aph_lookahead ok = {.future = APH_FUTURE_ANSWER, .answer = aph_str("ok"), .order = (uint64_t)i};
+        aph_oracle_sent(o, 1, aph_record("f", aph_str("write"), "value", aph_int(i)), &ok, NULL);
+        assert_int_equal(aph_oracle_received(o, 1, aph_str("ok")), APH_PASS);
+    }
+    assert_true(o->event_base > 0 && o->base_count == WAITING && o->words > 2);
+    for (int64_t i = 0; i < WAITING - 2; i++)
+        assert_int_equal(aph_oracle_received(o, 100 + i, aph_int(i % 2 ? 0 : N - 1)), APH_PASS);
+    aph_lookahead wrong = {.future = APH_FUTURE_ANSWER, .answer = aph_int(3), .order = 3 * N};
+    aph_oracle_sent(o, 2, read, &wrong, NULL);
+    assert_int_equal(aph_oracle_received(o, 2, aph_int(3)), APH_FAIL);
+    aphi_evidence e = aphi_evidence_open(o, VISITS);
+    assert_true(e.found);
+    assert_int_equal(o->event_base + e.event, WAITING + 2 * N + WAITING - 2 + 1);
+    assert_json(allowed_of(e.probe), "[2999]");
+    aphi_evidence_close(&e);
+    aph_oracle_close(o);
+}
+
 static void test_limits_are_reported(void **unused)
 {
     (void)unused;
@@ -230,6 +261,44 @@ static void test_limits_are_reported(void **unused)
     aph_oracle_close(o);
 }
 
+/* Each subset of the writes is a configuration, but few of them are visited. */
+static void test_visits_are_limited(void **unused)
+{
+    (void)unused;
+    enum { N = 10, FEW = 20 };
+    aph_oracle *o = small_open(&aph_model_register, &(aph_oracle_options){0});
+    for (int64_t i = 0; i < N; i++)
+        aph_oracle_sent(o, i, aph_record("f", aph_str("write"), "value", aph_int(i)), NULL, NULL);
+    aph_oracle_sent(o, N, aph_record("f", aph_str("read")), NULL, NULL);
+    assert_int_equal(aph_oracle_received(o, N, aph_int(99)), APH_FAIL);
+    aphi_evidence e = aphi_evidence_open(o, FEW);
+    assert_true(e.found && !e.all_allowed);
+    assert_true(o->configurations > 1000 && e.probe->configurations < 1000);
+    aphi_evidence_close(&e);
+    aph_oracle_close(o);
+}
+
+/* The time of the check is up between the failure and the search for the evidence. */
+static void test_time_is_up(void **unused)
+{
+    (void)unused;
+    static volatile sig_atomic_t stop;
+    small_history h = small_read("1>w1 1<ok 1>r 1<2");
+    aph_oracle_options options = {.ignore_promises = true, .time_ms = 1000000};
+    aph_oracle *o = small_open(&aph_model_register, &options);
+    small_feed_all(o, &h, false);
+    assert_int_equal(o->verdict, APH_FAIL);
+    stop = 1;
+    aphi_guard_watch(&stop);
+    while (!aphi_guard_expired())
+        ;
+    aphi_evidence e = aphi_evidence_open(o, VISITS);
+    assert_null(e.probe);
+    aphi_evidence_close(&e);
+    aphi_guard_watch(NULL);
+    aph_oracle_close(o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,7 +310,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_rationale, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_rationale_of_a_later_message, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_after_a_long_history, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_pending_since_before_the_window, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_limits_are_reported, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_visits_are_limited, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_time_is_up, fresh_heap, fresh_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -114,6 +114,18 @@ static void years_have_four_digits(void **unused)
     assert_string_equal(text, "Wed, 31 Dec 1969 23:59:59 GMT");
 }
 
+/* A leap second at the end of the last year with four digits cannot be written as the next second. */
+static void every_date_that_is_read_can_be_written(void **unused)
+{
+    (void)unused;
+    static const char last[] = "Fri, 31 Dec 9999 23:59:60 GMT";
+    char text[APHI_HTTP_DATE_SIZE + 1];
+    int64_t seconds;
+    assert_true(aphi_http_date_read(last, sizeof last - 1, 0, &seconds));
+    assert_true(aphi_http_date_write(seconds, text));
+    assert_string_equal(text, "Fri, 31 Dec 9999 23:59:59 GMT");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +134,7 @@ int main(void)
         cmocka_unit_test(two_digit_years_are_up_to_fifty_years_ahead),
         cmocka_unit_test(printed_dates_are_parsed),
         cmocka_unit_test(years_have_four_digits),
+        cmocka_unit_test(every_date_that_is_read_can_be_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,10 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/buffer.h"
 #include "random_value.h"
+#include "value/heap.h"
+#include "value/json_syntax.h"
 
 static int fresh_heap(void **unused)
 {
@@ -147,8 +150,19 @@ static void test_integers(void **unused)
     rejects("007", 0, "leading zero");
     rejects("[-01]", 1, "leading zero");
     rejects("1.5", 0, "not an integer");
-    rejects("[1e3]", 1, "not an integer");
-    rejects("2E1", 0, "not an integer");
+    rejects("[12e-1]", 1, "not an integer");
+    rejects("1e19", 0, "out of range");
+    rejects("1e20", 0, "not an integer");
+    rejects("-9223372036854775809.0", 0, "out of range");
+    rejects("1e99999999999999999999999999", 0, "not an integer");
+    rejects("1e-99999999999999999999999999", 0, "not an integer");
+    rejects("1.", 2, "ends");
+    rejects("[1.]", 3, "digit");
+    rejects("[1e+]", 4, "digit");
+    assert_ptr_equal(read_text("[1.0,-2.50e1,1e3,2E1,0.0,-0e5]"), read_text("[1,-25,1000,20,0,0]"));
+    assert_ptr_equal(read_text("-9223372036854775808.000"), aph_int(INT64_MIN));
+    assert_ptr_equal(read_text("922337203685477580700000000000000000000e-20"), aph_int(INT64_MAX));
+    assert_ptr_equal(read_text("0e99999999999999999999999999"), aph_int(0));
     rejects("-", 1, "ends");
     rejects("[-]", 2, "digit");
     rejects("+1", 0, "expected a JSON value");
@@ -201,17 +215,89 @@ static void test_depth(void **unused)
     (void)unused;
     char text[2000];
     size_t depth = 256;
+    char deeper[2100];
+    memset(deeper, '[', 1024);
+    memset(deeper + 1024, ']', 1024);
+    read_n(deeper, 2048);
+    memset(deeper, '[', 1025);
+    memset(deeper + 1025, ']', 1025);
+    rejects_n(deeper, 2050, 1024, "1024 levels");
     memset(text, '[', depth);
     memset(text + depth, ']', depth);
-    aph_value v = read_n(text, 2 * depth);
+    aph_value v;
+    aph_json_error error;
+    bool beyond;
+    assert_true(aphi_json_read_message(text, 2 * depth, &v, &error, &beyond));
     for (size_t i = 1; i < depth; i++)
         v = aph_at(v, 0);
     assert_ptr_equal(v, aph_array(0, NULL));
     memset(text, '[', depth + 1);
     memset(text + depth + 1, ']', depth + 1);
-    rejects_n(text, 2 * depth + 2, depth, "deep");
+    assert_false(aphi_json_read_message(text, 2 * depth + 2, &v, &error, &beyond));
+    assert_true(beyond && error.offset == depth && strstr(error.message, "256 levels"));
     memset(text, '[', sizeof text);
-    rejects_n(text, sizeof text, depth, "deep");
+    assert_false(aphi_json_read_message(text, sizeof text, &v, &error, &beyond));
+    assert_true(!beyond && error.offset == sizeof text && strstr(error.message, "ends"));
+}
+
+/* beyond: whether the text is JSON, but beyond our limits. */
+static void limited(const char *text, bool beyond)
+{
+    aph_value v;
+    aph_json_error error = {0};
+    bool is_beyond;
+    char *exact = malloc(strlen(text) + 1);
+    memcpy(exact, text, strlen(text));
+    if (aphi_json_read_message(exact, strlen(text), &v, &error, &is_beyond))
+        fail_msg("%s: was read", text);
+    if (is_beyond != beyond)
+        fail_msg("%s: byte %zu: %s", text, error.offset, error.message);
+    free(exact);
+}
+
+static void test_limits_are_told_from_errors(void **unused)
+{
+    (void)unused;
+    static const char *const valid[] = {
+        "1.5", "[{\"a\":[1,-0.5e-7,{}]},[]]", "18446744073709551616", " { \"a\" : 1e400 , \"b\" : [ ] } ",
+        "\"\\ud800\"", "[\"\\ud800x\",true]", "{\"a\":1,\"a\":2}",
+        "[1.5,null,false,\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00aF\"]"};
+    static const char *const invalid[] = {
+        "1.5x", "[1.5", "[1.5,]", "[1.5,01]", "[1.5,1.]", "[1.5,-]", "[1.5,tru]", "[1.5,\"\\x\"]", "[1.5,\"a\tb\"]",
+        "[1.5}", "{\"a\":1.5,}",
+        "{\"a\":1.5,b:1}", "{\"a\":1.5,\"b\" 1}", "[1.5 2]", "[1.5]]", "[1.5] 2", "{\"a\":1,\"a\":2",
+        "[1.5,\"\\u12g4\"]", "[1.5,\"", "[1.5,{]}"};
+    for (size_t i = 0; i < sizeof valid / sizeof *valid; i++)
+        limited(valid[i], true);
+    for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++)
+        limited(invalid[i], false);
+}
+
+/* A large object takes a node for each pair, and is the same as one made pair by pair; --memory stops reading. */
+static void test_memory(void **unused)
+{
+    (void)unused;
+    enum { KEYS = 20000 };
+    aphi_buffer text = {0};
+    aphi_buffer_byte(&text, '{');
+    for (int i = 0; i < KEYS; i++)
+        aphi_buffer_format(&text, "%s\"%u\":%d", i ? "," : "", (unsigned)i * 2654435761u, i);
+    aphi_buffer_byte(&text, '}');
+    aph_value v = read_n(text.data, text.n), same = aph_object();
+    assert_true(aph_heap_bytes() < KEYS * 128);
+    for (int i = KEYS - 1; i >= 0; i--)
+        same = aph_set(same, aph_strf("%u", (unsigned)i * 2654435761u), aph_int(i));
+    assert_ptr_equal(v, same);
+    aph_json_error error;
+    bool beyond;
+    aph_collect();
+    size_t before = aphi_heap_size();
+    aphi_heap_limit = 1 << 20;
+    assert_false(aphi_json_read_message(text.data, text.n, &v, &error, &beyond));
+    assert_true(beyond && strstr(error.message, "--memory"));
+    assert_true(aphi_heap_size() - before < 3 << 20);
+    aphi_heap_limit = 0;
+    aphi_buffer_free(&text);
 }
 
 static void test_objects(void **unused)
@@ -258,6 +344,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_truncated_texts, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_error_offsets, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_depth, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_limits_are_told_from_errors, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_memory, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_objects, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_symbols_are_written, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_writing_to_a_file, fresh_heap, fresh_heap),

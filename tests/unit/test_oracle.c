@@ -15,6 +15,8 @@
 #include "small_history.h"
 #include "solve/z3.h"
 
+#include <malloc.h>
+
 static int fresh_heap(void **unused)
 {
     (void)unused;
@@ -22,6 +24,8 @@ static int fresh_heap(void **unused)
     aph_heap_close();
     return 0;
 }
+
+static aph_oracle *hopeless(aph_oracle_options options);
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
@@ -157,6 +161,35 @@ static void test_lost_requests(void **unused)
 
 /* Twelve writes are lost. If a read refutes a guessed order of the other writes, another order is tried before the lost
  * writes. A lost write is tried only for a value that no other request wrote. */
+/* The response to a lost request that was taken is discarded, and no other one. */
+static void test_lost_responses(void **unused)
+{
+    (void)unused;
+    const aph_model *r = &aph_model_register;
+    passes(r, "1>w5 2>r 2<5 1! 1>r 1<5");
+    passes(r, "1>w5 1>w6 2>r 2<6 1! 1<ok 1>r 1<6");
+    fails(r, "1>w5 2>r 2<5 2>w6 2<ok 1! 3>r 3<5");
+    uint64_t lost;
+    aph_oracle *o = small_open(r, &(aph_oracle_options){0});
+    aph_oracle_sent(o, 1, small_message("w5", 2), NULL, &lost);
+    aph_oracle_sent(o, 1, small_message("r", 1), NULL, NULL);
+    aph_oracle_sent(o, 2, small_message("r", 1), NULL, NULL);
+    assert_int_equal(aph_oracle_received(o, 2, aph_int(5)), APH_PASS);
+    assert_int_equal(aph_oracle_lost(o, lost), APH_PASS);
+    assert_int_equal(aph_oracle_lost(o, lost), APH_PASS); /* once is enough */
+    assert_int_equal(aph_oracle_lost(o, 99), APH_PASS);   /* there is no such request */
+    assert_int_equal(aphi_oracle_lost_oldest(o, 7), APH_PASS);
+    assert_int_equal(aph_oracle_received(o, 1, aph_int(6)), APH_FAIL);
+    assert_int_equal(aph_oracle_lost(o, lost), APH_FAIL);
+    assert_int_equal(aphi_oracle_lost_oldest(o, 1), APH_FAIL);
+    aph_oracle_close(o);
+    o = hopeless((aph_oracle_options){.time_ms = 1});
+    assert_int_equal(o->verdict, APH_UNKNOWN);
+    assert_int_equal(aph_oracle_lost(o, 0), APH_UNKNOWN);
+    assert_int_equal(aphi_oracle_lost_oldest(o, 1), APH_UNKNOWN);
+    aph_oracle_close(o);
+}
+
 static void test_many_lost_requests(void **unused)
 {
     (void)unused;
@@ -358,6 +391,65 @@ static void test_nothing_is_added_after_the_end(void **unused)
     aph_oracle_close(o);
 }
 
+/* Each of many connections has its own queue of requests, and the tables of an oracle are freed. */
+static void test_many_connections(void **unused)
+{
+    (void)unused;
+    enum { N = 300 };
+    size_t before = 0;
+    for (int times = 0; times < 20; times++) {
+        aph_oracle *o = small_open(&aph_model_register, &(aph_oracle_options){0});
+        for (int64_t i = 0; i < N; i++) {
+            aph_oracle_sent(o, 7 * i, aph_record("f", aph_str("write"), "value", aph_int(i)), NULL, NULL);
+            aph_oracle_sent(o, 7 * i, aph_record("f", aph_str("read")), NULL, NULL);
+        }
+        for (int64_t i = N; i-- > 0;) {
+            assert_int_equal(aph_oracle_received(o, 7 * i, aph_str("ok")), APH_PASS);
+            assert_int_equal(aph_oracle_received(o, 7 * i, aph_int(i)), APH_PASS);
+        }
+        aph_oracle_sent(o, 3, aph_record("f", aph_str("read")), NULL, NULL);
+        assert_int_equal(aph_oracle_received(o, 3, aph_int(0)), APH_PASS);
+        aph_oracle_close(o);
+        aph_collect();
+        if (times == 0)
+            before = mallinfo2().uordblks;
+    }
+    assert_true(mallinfo2().uordblks < before + 500000);
+}
+
+/* {"call": TEXT} calls another server, and returns its response. */
+static void caller_step(aph *m, aph_value *open)
+{
+    aph_request q = aph_recv(m);
+    if (q.from < 0) {
+        aph_send(m, aph_int_of(aph_get(*open, aph_int(q.from))), q.message);
+        *open = aph_remove(*open, aph_int(q.from));
+        return;
+    }
+    int64_t number = -1;
+    while (aph_has(*open, aph_int(number)))
+        number--;
+    *open = aph_set(*open, aph_int(number), aph_int(q.from));
+    aph_send(m, number, aph_field(q.message, "call"));
+}
+
+/* Connections that the server opened: it sends first, and receives the response to its own message. */
+static void test_opened_connections(void **unused)
+{
+    (void)unused;
+    const aph_model m = {.version = APH_MODEL_VERSION, .name = "caller", .step = caller_step};
+    has_verdict(&m, "tcp", "1>{\"call\":\"a\"} 4294967296<\"a\" 4294967296>1 1<1", APH_PASS);
+    has_verdict(&m, "tcp", "1>{\"call\":\"a\"} 4294967296<\"b\"", APH_FAIL);
+    has_verdict(&m, "tcp", "1>{\"call\":\"a\"} 4294967296<\"a\" 4294967296>1 1<2", APH_FAIL);
+    has_verdict(&m, "tcp", "1>{\"call\":\"a\"} 2>{\"call\":\"b\"} 4294967296<\"b\" 4294967297<\"a\" "
+                "4294967297>1 4294967296>2 2<2 1<1", APH_PASS);
+    has_verdict(&m, "tcp", "1>{\"call\":\"a\"} 2>{\"call\":\"b\"} 4294967296<\"b\" 4294967297<\"a\" "
+                "4294967297>1 4294967296>2 2<1", APH_FAIL);
+    has_verdict(&m, "tcp", "1>{\"call\":\"a\"} 2>{\"call\":\"a\"} 4294967300<\"a\" 4294967299<\"a\" "
+                "4294967299>1 4294967300>2 2<1 1<2", APH_PASS);
+    has_verdict(&m, "tcp", "1>{\"call\":\"a\"} 4294967296<\"a\" 4294967297<\"a\"", APH_FAIL);
+}
+
 /* ---- limits ------------------------------------------------------------------------------------------------------ */
 
 /* Concurrent appends, then a value that no order gives: each of the 18! orders leads to another state. */
@@ -399,16 +491,28 @@ static void test_memory_limit(void **unused)
 }
 
 /* Decides whether the number is a sum of three cubes. For 114 this is an open problem. */
-static void cubes_step(aph *m, aph_value *state)
+static aph_value sum_of_cubes(aph *m)
 {
-    (void)state;
-    aph_request q = aph_recv(m);
     aph_value sum = aph_int(0);
     for (int i = 0; i < 3; i++) {
         aph_value x = aph_choose(m, APH_INT, "x");
         sum = aph_add(sum, aph_mul(x, aph_mul(x, x)));
     }
-    aph_send(m, q.from, aph_bool(aph_decide(m, aph_eq(sum, q.message), "three cubes")));
+    return sum;
+}
+
+static void cubes_step(aph *m, aph_value *state)
+{
+    (void)state;
+    aph_request q = aph_recv(m);
+    aph_send(m, q.from, aph_bool(aph_decide(m, aph_eq(sum_of_cubes(m), q.message), "three cubes")));
+}
+
+static void sums_step(aph *m, aph_value *state)
+{
+    (void)state;
+    aph_request q = aph_recv(m);
+    aph_send(m, q.from, sum_of_cubes(m));
 }
 
 static void test_solver_limit(void **unused)
@@ -421,6 +525,14 @@ static void test_solver_limit(void **unused)
     assert_int_equal(o->verdict, APH_UNKNOWN);
     assert_int_equal(aph_oracle_limit(o), APH_LIMIT_SOLVER);
     assert_true(aph_oracle_stats_of(o).solver_calls > 0);
+    aph_oracle_close(o);
+    /* The observed sum is compared with the sent one when it arrives. */
+    const aph_model sums = {.version = APH_MODEL_VERSION, .name = "sums", .step = sums_step};
+    o = small_open(&sums, &(aph_oracle_options){.solver_ms = 100});
+    h = small_read("1>0 1<114");
+    small_feed_all(o, &h, false);
+    assert_int_equal(o->verdict, APH_UNKNOWN);
+    assert_int_equal(aph_oracle_limit(o), APH_LIMIT_SOLVER);
     aph_oracle_close(o);
 }
 
@@ -581,6 +693,46 @@ static void test_commuting_requests(void **unused)
     assert_true(with < without);
 }
 
+/* A write goes to one copy; it reaches the other one before any later request. Reads use the other copy. */
+static void copies_step(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value written = aph_field(*state, "written"), copied = aph_field(*state, "copied");
+    if (written != copied && aph_either(m, "not yet copied", "copied") == 1)
+        copied = written;
+    if (aph_field(q.message, "write"))
+        written = aph_field(q.message, "write");
+    aph_send(m, q.from, aph_field(q.message, "write") ? aph_str("ok") : copied ? copied : aph_str("none"));
+    *state = aph_record("written", written ? written : aph_str("none"), "copied", copied ? copied : aph_str("none"));
+}
+
+/* Nothing shows the choices of the steps, so n requests have 2^n explanations, which lead to n states. */
+static void test_choices_that_nothing_shows(void **unused)
+{
+    (void)unused;
+    enum { WRITES = 100 };
+    const aph_model copies = {.version = APH_MODEL_VERSION, .name = "copies", .step = copies_step, .rpc = true};
+    const char *const environments[] = {"sync", "tcp", "tcp:1"};
+    for (int mode = 0; mode < 12; mode++) {
+        const char *environment = environments[mode % 3];
+        aph_oracle *o = small_open(&copies, &(aph_oracle_options){.environment = environment, .time_ms = 60000,
+                                                                  .ignore_promises = mode / 3 & 1,
+                                                                  .patient = mode >= 6});
+        for (int i = 1; i <= WRITES; i++) {
+            aph_lookahead known = {.future = APH_FUTURE_ANSWER, .answer = aph_str("ok"), .order = 2 * (uint64_t)i};
+            aph_oracle_sent(o, 1, aph_record("write", aph_int(i)), &known, NULL);
+            assert_int_equal(aph_oracle_received(o, 1, aph_str("ok")), APH_PASS);
+        }
+        aph_oracle_sent(o, 1, aph_record("read", aph_bool(true)), NULL, NULL);
+        aph_verdict verdict = aph_oracle_received(o, 1, aph_int(-1));
+        uint64_t visited = aph_oracle_stats_of(o).configurations;
+        if (verdict != APH_FAIL || visited > 2 * WRITES * WRITES)
+            fail_msg("%s: %s after %llu configurations", environment, aph_verdict_name(verdict),
+                     (unsigned long long)visited);
+        aph_oracle_close(o);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -590,6 +742,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_one_connection_keeps_its_order, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_unknowns_of_the_server, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_lost_requests, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_lost_responses, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_many_lost_requests, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_environments, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_bad_input, fresh_heap, fresh_heap),
@@ -599,6 +752,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_models_that_are_not_rpc, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_a_model_that_never_receives, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_nothing_is_added_after_the_end, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_opened_connections, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_many_connections, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_time_limit_inside_a_search, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_memory_limit, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_solver_limit, fresh_heap, fresh_heap),
@@ -607,6 +762,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_failure_after_a_long_past, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_reasons_far_back, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_commuting_requests, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_choices_that_nothing_shows, fresh_heap, fresh_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

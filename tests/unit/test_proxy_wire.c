@@ -85,6 +85,42 @@ static void test_requests(void **unused)
           "\"max-forwards\":\"x\"},\"via\":[],\"more\":\"\",\"body\":\"\"}");
 }
 
+/* A date that the tester does not send is a text in "more", in both directions. */
+static void test_dates(void **unused)
+{
+    (void)unused;
+    static const char request[] = "GET / HTTP/1.1\r\nhost: h\r\nlast-modified: Thu, 01 Jan 1970 00:00:09 GMT\r\n\r\n";
+    static const char value[] = "{\"method\":\"GET\",\"target\":\"/\",\"host\":\"h\",\"fields\":{},\"via\":[],"
+                                "\"more\":\"last-modified: Thu, 01 Jan 1970 00:00:09 GMT\\n\",\"body\":\"\"}";
+    reads(APH_TO_SERVER, request, value);
+    prints(APH_TO_SERVER, value, request);
+    reads(APH_TO_SERVER, "GET / HTTP/1.1\r\nHost: h\r\nLast-Modified: soon\r\nX-Mark: 1\r\nIf-Modified-Since: "
+                         "Thu, 01 Jan 1970 00:00:09 GMT\r\n\r\n",
+          "{\"method\":\"GET\",\"target\":\"/\",\"host\":\"h\",\"fields\":{\"x-mark\":\"1\",\"if-modified-since\":9},"
+          "\"via\":[],\"more\":\"last-modified: soon\\n\",\"body\":\"\"}");
+}
+
+/* The memory for a list is proportional to its length. */
+static void test_long_lists(void **unused)
+{
+    (void)unused;
+    enum { MEMBERS = 12000 };
+    aphi_buffer text = {0};
+    aph_wire w;
+    aphi_buffer_format(&text, "HTTP/1.1 200 OK\r\nVia: ");
+    for (int i = 0; i < MEMBERS; i++)
+        aphi_buffer_format(&text, "1 p,");
+    for (int i = 0; i < 2000; i++)
+        aphi_buffer_format(&text, "\r\nx:%d", i % 10);
+    aphi_buffer_format(&text, "\r\nContent-Length: 0\r\n\r\n");
+    size_t before = aph_heap_bytes();
+    assert_int_equal(decode(APH_FROM_SERVER, aphi_buffer_text(&text), &w), APH_DECODED);
+    assert_int_equal(aph_count(aph_field(w.message, "via")), MEMBERS);
+    assert_int_equal(aph_count(aph_field(w.message, "more")), 2000 * 5);
+    assert_in_range(aph_heap_bytes() - before, 0, 4 << 20);
+    aphi_buffer_free(&text);
+}
+
 static void test_via(void **unused)
 {
     (void)unused;
@@ -93,9 +129,14 @@ static void test_via(void **unused)
           "{\"method\":\"GET\",\"target\":\"/\",\"host\":\"h\",\"fields\":{},\"via\":[{\"protocol\":\"1.0\","
           "\"by\":\"fred\"},{\"protocol\":\"1.1\",\"by\":\"p:80 (a, b (c), \\\\) d)\"},"
           "{\"protocol\":\"x/2\",\"by\":\"q\"}],\"more\":\"\",\"body\":\"\"}");
-    aph_wire w;
-    assert_int_equal(decode(APH_TO_SERVER, "GET / HTTP/1.1\r\nHost: h\r\nVia: 1.1\r\n\r\n", &w), APH_MALFORMED);
-    assert_non_null(strstr(w.why, "RFC 9110 7.6.3"));
+    static const char *const wrong[] = {"1.1", "HTTP/HTTP/1.1 p", "HTTP/ p", "/1.1 p", "1.1\"x p"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char request[100];
+        aph_wire w;
+        snprintf(request, sizeof request, "GET / HTTP/1.1\r\nHost: h\r\nVia: %s\r\n\r\n", wrong[i]);
+        assert_int_equal(decode(APH_TO_SERVER, request, &w), APH_MALFORMED);
+        assert_non_null(strstr(w.why, "RFC 9110 7.6.3"));
+    }
 }
 
 static void test_answers(void **unused)
@@ -160,7 +201,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_requests), cmocka_unit_test(test_via),           cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_printing), cmocka_unit_test(test_origin_server),
+        cmocka_unit_test(test_printing), cmocka_unit_test(test_origin_server), cmocka_unit_test(test_dates),
+        cmocka_unit_test(test_long_lists),
     };
     return cmocka_run_group_tests_name("proxy wire", tests, NULL, drop_heap);
 }

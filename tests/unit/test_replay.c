@@ -226,6 +226,76 @@ static void test_another_history(void **unused)
     rejected(r, "1>{\"f\":\"pop\"} 1<ok 2>w2 2<ok 3>r 3<2", e, "the model stops");
 }
 
+/* The reason has the position: a number of an observation, or an index in the explanation. */
+static void test_positions(void **unused)
+{
+    (void)unused;
+    const aph_model *r = &aph_model_register;
+    aph_value e = explained(r, three);
+    rejected(r, three, with_order(e, ORDER(0, 4, 2)), "(observation 5)");
+    rejected(r, three, with_order(e, ORDER(0, 2, 0)), "twice (observation 0)");
+    rejected(r, three, with_order(e, ORDER(0, 2)), "a response is not explained (observation 5)");
+    rejected(r, three, with_order(e, ORDER(0, 2, 5)), "not a request (observation 2)");
+    rejected(r, "1>w1 1<ok 2>{\"f\":\"pop\"} 2<ok", with_order(e, ORDER(0, 2)), "the model stops (observation 2)");
+    rejected(r, three, aph_put(e, "choices", ORDER(1, 2)), "more choices than the model makes (observation 0)");
+    rejected(r, "1>w1 1>w2 1<ok 1<ok", with_order(e, ORDER(1)), "earlier one of its connection (observation 1)");
+    e = explained(&aph_model_etag_kv, tagged);
+    rejected(&aph_model_etag_kv, tagged, aph_put(e, "choices", aph_slice(aph_field(e, "choices"), 0, 1)),
+             "fewer choices");
+}
+
+/* Receives one request, and then no more. */
+static void tired_step(aph *m, aph_value *state)
+{
+    if (*state != aph_object())
+        return;
+    aph_request q = aph_recv(m);
+    *state = q.message;
+    aph_send(m, q.from, aph_str("ok"));
+}
+
+static void test_a_model_that_stops_receiving(void **unused)
+{
+    (void)unused;
+    const aph_model m = {.version = APH_MODEL_VERSION, .name = "tired", .step = tired_step, .rpc = true};
+    aph_value e = aph_record("initial", aph_object(), "order", ORDER(0, 2), "choices", aph_array(0, NULL));
+    rejected(&m, "1>r 1<ok 1>r 1<ok", e, "the model does not take all requests in the order (observation 1)");
+}
+
+/* {"call": TEXT} sends TEXT on a connection that the server opens, and returns the response to it. */
+static void caller_step(aph *m, aph_value *last)
+{
+    aph_request q = aph_recv(m), answer;
+    *last = aph_int(*last && aph_is_int(*last) ? aph_int_of(*last) - 1 : -1);
+    aph_send(m, aph_int_of(*last), aph_field(q.message, "call"));
+    answer = aph_recv(m);
+    if (answer.from != aph_int_of(*last))
+        aph_never(m);
+    aph_send(m, q.from, answer.message);
+}
+
+/* A server receives only on connections that it has opened, and that the explanation maps to the model's. */
+static void test_opened_connections(void **unused)
+{
+    (void)unused;
+    const aph_model m = {.version = APH_MODEL_VERSION, .name = "caller", .step = caller_step};
+    small_history h = small_read("1>{\"call\":\"a\"} 4294967296<\"a\" 4294967296>1 1<1 "
+                                 "2>{\"call\":\"b\"} 4294967297<\"b\" 4294967297>2 2<2");
+    aphi_history history = small_as_history(&h);
+    history.paired = false;
+    aph_value opened = aph_record("4294967296", aph_int(-1), "4294967297", aph_int(-2));
+    aph_value none = aph_array(0, NULL), all = ORDER(0, 2, 4, 6);
+    aph_value e = aph_record("initial", aph_object(), "order", all, "choices", none, "opened", opened);
+    char why[200] = "";
+    if (!aphi_replay(&m, &history, e, why, sizeof why))
+        fail_msg("%s", why);
+    assert_false(aphi_replay(&m, &history, with_order(e, ORDER(0, 2, 6, 4)), why, sizeof why));
+    assert_string_equal(why, "the server receives on a connection that it has not opened (observation 6)");
+    opened = aph_record("4294967296", aph_int(-2), "4294967297", aph_int(-1));
+    assert_false(aphi_replay(&m, &history, aph_put(e, "opened", opened), why, sizeof why));
+    free(history.events);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +308,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_unknown_initial_state, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_changed_choices, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_another_history, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_positions, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_opened_connections, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_a_model_that_stops_receiving, fresh_heap, fresh_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

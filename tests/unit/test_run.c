@@ -37,11 +37,47 @@ static void step(aph *m, aph_value *state)
     aph_send(m, q.from, q.message);
 }
 
+/* The oracle cannot judge the request "wide": its step branches without end. */
+static void wide_step(aph *m, aph_value *state)
+{
+    (void)state;
+    aph_request q = aph_recv(m);
+    while (aph_str_is(q.message, "wide") && aph_either(m, "again", "done") == 0)
+        ;
+    aph_send(m, q.from, q.message);
+}
+
+static const aph_model echo_wide = {.version = APH_MODEL_VERSION, .name = "echo", .step = wide_step, .rpc = true};
+static const aph_model echo_once = {.version = APH_MODEL_VERSION, .name = "echo", .step = step, .rpc = true,
+                                    .shape = "[{\"weight\": 1, \"of\": \"once\"},"
+                                             " {\"weight\": 20, \"of\": {\"fresh\": \"string\"}}]"};
 static const aph_model echo = {.version = APH_MODEL_VERSION, .name = "echo", .step = step, .rpc = true,
                                .shape = "[{\"fresh\": \"string\"}]"};
 static const aph_model echo_closes = {.version = APH_MODEL_VERSION, .name = "echo", .step = step, .rpc = true,
                                       .closes = APH_CLOSES_SETTLED};
 static const aph_model echo_loose = {.version = APH_MODEL_VERSION, .name = "echo", .step = step};
+
+/* Responses to "late" may take a second, those to "silent" half a second. */
+static int64_t patience_ms(aph_value request)
+{
+    return aph_str_is(request, "late") ? 1000 : aph_str_is(request, "silent") ? 500 : 0;
+}
+
+static const aph_model echo_patient = {.version = APH_MODEL_VERSION, .name = "echo", .step = step, .rpc = true,
+                                       .patience_ms = patience_ms};
+
+/* "silent" waits for the next request of another client. */
+static void step_waiting(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    if (aph_str_is(q.message, "silent"))
+        *state = aph_push(aph_kind_of(*state) == APH_ARRAY ? *state : aph_array(0, NULL), aph_int(q.from));
+    else
+        aph_send(m, q.from, q.message);
+}
+
+static const aph_model echo_waiting = {.version = APH_MODEL_VERSION, .name = "echo", .step = step_waiting,
+                                       .answers = true};
 
 /* ---- the server -------------------------------------------------------------------------------------------------- */
 
@@ -56,8 +92,19 @@ static int serve_request(int fd, char *line)
 {
     char answer[300];
     snprintf(answer, sizeof answer, "%s\n", line);
-    if (!strcmp(line, "\"silent\""))
+    static bool was_once;
+    bool once = !strcmp(line, "\"once\"") && !was_once; /* the first such request gets no response */
+    was_once |= once;
+    if (!strcmp(line, "\"silent\"") || once)
         return fd;
+    if (!strcmp(line, "\"apart\"")) { /* others get responses before this one */
+        if (fork() == 0) {
+            usleep(700000);
+            write_text(fd, answer);
+            _exit(0);
+        }
+        return fd;
+    }
     if (!strcmp(line, "\"deaf\"")) {
         for (;;)
             pause();
@@ -112,6 +159,7 @@ static bool serve_peer(int fd, char *inbox, size_t size)
 static _Noreturn void serve(int listener)
 {
     enum { PEERS = 64 };
+    signal(SIGCHLD, SIG_IGN);
     static char inboxes[PEERS][4096];
     struct pollfd fds[PEERS] = {{.fd = listener, .events = POLLIN}};
     for (int i = 1; i < PEERS; i++)
@@ -142,6 +190,8 @@ typedef struct world {
     aphi_run *run;
     int64_t took;
     int64_t patience_ns; /* 0 means 200 ms */
+    bool follows;        /* the patience follows the response times */
+    int64_t until_ns;
     int64_t (*idle_ns)(void);
 } world;
 
@@ -207,8 +257,8 @@ static void expect_run(world *w, const aph_model *model, const char *actions, ap
 {
     read_script(w, actions);
     aphi_run_options options = {.model = model, .subject = w->subject, .script = &w->script, .seed = 1,
-                                .connections = 4, .depth = 4, .trace = w->trace,
-                                .patience_ns = w->patience_ns ? w->patience_ns : 200 * MS,
+                                .connections = 4, .depth = 4, .trace = w->trace, .until_ns = w->until_ns,
+                                .patience_ns = w->follows ? 0 : w->patience_ns ? w->patience_ns : 200 * MS,
                                 .trace_name = w->trace_path, .idle_ns = w->idle_ns};
     int64_t began = aphi_clock_ns();
     w->run = aphi_run_execute(&options);
@@ -310,6 +360,44 @@ static void test_late_under_load(void **state)
     expect_run(w, &echo, "{'label':1,'conn':0,'send':'late'}\n", APHI_RUN_PASS, "explains");
 }
 
+/* The model's patience exceeds that of the run. */
+static void test_patience_of_the_model(void **state)
+{
+    world *w = *state;
+    expect_run(w, &echo_patient, "{'label':1,'conn':0,'send':'late'}\n", APHI_RUN_PASS, "explains");
+    assert_true(w->took >= 400 * MS);
+}
+
+static void test_patience_of_the_model_ends(void **state)
+{
+    world *w = *state;
+    expect_run(w, &echo_patient,
+       "{'label':1,'conn':0,'send':'silent'}\n{'label':3,'conn':1,'send':'a','wait':{'answer':2}}\n", APHI_RUN_STARVED,
+       "request 1 on connection 0: no response within 0.5 s");
+    assert_int_equal(w->run->facts.answers, 1); /* other connections were used meanwhile */
+}
+
+/* A response that is not due in every explanation is not waited for. */
+static void test_waiting_is_not_starved(void **state)
+{
+    world *w = *state;
+    w->patience_ns = 20000 * MS;
+    expect_run(w, &echo_waiting,
+       "{'label':1,'conn':0,'send':'silent'}\n{'label':3,'conn':1,'send':'a','wait':{'answer':2}}\n", APHI_RUN_PASS,
+       "explains");
+    assert_int_equal(w->run->facts.answers, 1);
+    assert_true(w->took < 10000 * MS);
+}
+
+/* Without a fixed patience, a pause is not mistaken for a lost response. */
+static void test_patience_follows(void **state)
+{
+    world *w = *state;
+    w->follows = true;
+    expect_run(w, &echo, "{'label':1,'conn':0,'send':'late'}\n", APHI_RUN_PASS, "explains");
+    assert_true(w->run->silence_ns >= 400 * MS && w->run->response_ns >= 400 * MS);
+}
+
 /* Incomplete messages end the silence, too. */
 static void test_slow_is_not_silent(void **state)
 {
@@ -403,6 +491,49 @@ static void test_many_resets(void **state)
 static void test_reset_of_a_single_connection(void **state)
 {
     run_with_resets(*state, 1, 1, APHI_RUN_DEAD, "reset");
+}
+
+/* The subject closes a connection instead of responding to a single request on a rested connection. */
+static void test_loss(void **state)
+{
+    world *w = *state;
+    expect_run(w, &echo_closes,
+       "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':'close','wait':{'pause_us':50000}}\n"
+       "{'label':5,'conn':0,'send':'b','wait':{'answer':4}}\n",
+       APHI_RUN_PASS, "explains");
+    assert_int_equal(w->run->losses.count, 1);
+    assert_int_equal(w->run->losses.excused, 0);
+    assert_int_equal(aph_int_of(aph_field(aph_at(w->run->losses.shown, 0), "label")), 3);
+    assert_int_equal(aph_int_of(aph_field(w->run->lost_kinds, "message")), 1);
+}
+
+/* Requests behind others, and requests on a connection that the tester closes, are not losses. */
+static void test_excused(void **state)
+{
+    world *w = *state;
+    expect_run(w, &echo_closes,
+       "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':'close'}\n{'label':5,'conn':0,'send':'b'}\n"
+       "{'label':7,'conn':1,'send':'a'}\n{'label':9,'conn':1,'send':'silent','wait':{'pause_us':50000}}\n"
+       "{'label':11,'conn':1,'close':true}\n",
+       APHI_RUN_PASS, "explains");
+    assert_int_equal(w->run->losses.count, 0);
+    assert_int_equal(w->run->losses.excused, 2);
+}
+
+/* The subject swallows the second request of each connection. On a busy machine, a few connections may not rest. */
+static void test_many_losses(void **state)
+{
+    world *w = *state;
+    char *script;
+    size_t n;
+    FILE *out = open_memstream(&script, &n);
+    for (int c = 0; c < 30; c++)
+        fprintf(out, "{'label':%d,'conn':%d,'send':'a'}\n"
+                     "{'label':%d,'conn':%d,'send':'close','wait':{'pause_us':10000}}\n", 4 * c + 1, c, 4 * c + 3, c);
+    fclose(out);
+    expect_run(w, &echo_closes, script, APHI_RUN_DEAD, " of 60 requests were lost");
+    assert_true(w->run->losing && w->run->doubtful);
+    free(script);
 }
 
 static void test_must_not_close(void **state)
@@ -504,6 +635,63 @@ static void test_stopped(void **state)
     assert_int_equal(w->run->outcome, APHI_RUN_STOPPED);
 }
 
+/* A script is performed to its end, although a response is late while others arrive. */
+static void test_late_response_of_a_script(void **state)
+{
+    world *w = *state;
+    char text[3000] = "{'label':1,'conn':0,'send':'apart'}\n";
+    for (int i = 1; i <= 20; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "{'label':%d,'conn':1,'send':'a','wait':{'pause_us':40000}}\n", 2 * i + 1);
+    w->patience_ns = 100 * MS;
+    expect_run(w, &echo, text, APHI_RUN_PASS, "explains");
+    assert_int_equal(w->run->performed, 21);
+    assert_int_equal(w->run->actions, 21);
+    assert_int_equal(w->run->facts.answers, 21);
+}
+
+/* A generated run ends if one response is missing: after the patience if no others arrive, else after a multiple. */
+static void test_late_response_of_a_generated_run(void **state)
+{
+    world *w = *state;
+    int64_t began = aphi_clock_ns();
+    w->run = aphi_run_execute(&(aphi_run_options){.model = &echo_once, .subject = w->subject, .seed = 3,
+                                             .connections = 4, .depth = 1, .patience_ns = 100 * MS, .trace = -1,
+                                             .until_ns = began + 60000 * MS});
+    assert_int_equal(w->run->outcome, APHI_RUN_STARVED);
+    assert_true(aphi_clock_ns() - began >= 100 * MS && aphi_clock_ns() - began < 50000 * MS);
+}
+
+static void test_time_limit_of_a_script(void **state)
+{
+    world *w = *state;
+    w->until_ns = aphi_clock_ns() + 300 * MS;
+    expect_run(w, &echo, "{'label':1,'conn':0,'send':'a'}\n"
+                         "{'label':3,'conn':0,'send':'b','wait':{'pause_us':600000000}}\n",
+               APHI_RUN_UNKNOWN, "time limit reached; 1 of 2 actions of the script were performed");
+}
+
+/* A script is performed to its end, although the oracle gives up, so that its trace can be judged. */
+static void test_script_that_cannot_be_judged(void **state)
+{
+    world *w = *state;
+    expect_run(w, &echo_wide, "{'label':1,'conn':0,'send':'a'}\n{'label':3,'conn':0,'send':'wide'}\n"
+                              "{'label':5,'conn':0,'send':'b','wait':{'answer':4}}\n"
+                              "{'label':7,'conn':1,'send':'c','wait':'quiet'}\n",
+               APHI_RUN_UNKNOWN, "too many branches");
+    assert_int_equal(w->run->performed, 4);
+    assert_int_equal(w->run->facts.answers, 4);
+    expect_whole_trace(w, 9);
+}
+
+/* The exit of the subject is certain, although the observations before it cannot be judged. */
+static void test_dead_and_not_judged(void **state)
+{
+    world *w = *state;
+    expect_run(w, &echo_wide, "{'label':1,'conn':0,'send':'wide'}\n"
+                              "{'label':3,'conn':0,'send':'die','wait':{'answer':2}}\n", APHI_RUN_DEAD, "connection 0");
+}
+
 /* A run with generated actions ends near the limit of messages. */
 static void test_generated(void **state)
 {
@@ -524,12 +712,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_pass),           TEST(test_wrong_response),    TEST(test_response_without_request),
         TEST(test_starved),        TEST(test_late_under_load),
+        TEST(test_patience_of_the_model), TEST(test_patience_of_the_model_ends), TEST(test_waiting_is_not_starved),
+        TEST(test_patience_follows),
         TEST(test_slow_is_not_silent), TEST(test_dead),        TEST(test_reset),          TEST(test_refused),
         TEST(test_wrong_then_dead), TEST(test_malformed),      TEST(test_cut_off),        TEST(test_closes_settled),
+        TEST(test_loss), TEST(test_excused), TEST(test_many_losses),
         TEST(test_few_resets),      TEST(test_many_resets), TEST(test_reset_of_a_single_connection),
         TEST(test_must_not_close), TEST(test_close_and_reopen), TEST(test_loose), TEST(test_loose_and_patient),
              TEST(test_does_not_read),
         TEST(test_full_disk),      TEST(test_stopped),         TEST(test_unknown_request),         TEST(test_generated),
+        TEST(test_late_response_of_a_script), TEST(test_late_response_of_a_generated_run),
+        TEST(test_dead_and_not_judged), TEST(test_time_limit_of_a_script), TEST(test_script_that_cannot_be_judged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,13 @@
 static const char source[] =
     "#include <antiphon/model.h>\n"
     "#include <stdlib.h>\n"
+    "#include <time.h>\n"
     "static volatile int zero;\n"
+    "static void nap(long ms)\n"
+    "{\n"
+    "    struct timespec left = {ms / 1000, ms % 1000 * 1000000};\n"
+    "    while (nanosleep(&left, &left)) ;\n"
+    "}\n"
     "static int deeper(int n)\n"
     "{\n"
     "    volatile char room[4096];\n"
@@ -38,6 +44,8 @@ static const char source[] =
     "    (void)state;\n"
     "    if (aph_str_is(f, \"loop\")) for (;;) n++;\n"
     "    if (aph_str_is(f, \"calls\")) for (;;) aph_int(n++);\n"
+    "    if (aph_str_is(f, \"waits\")) nap(200);\n"
+    "    if (aph_str_is(f, \"sleeps\")) for (;; nap(1)) aph_decide(m, aph_bool(true), \"awake\");\n"
     "    if (aph_str_is(f, \"segv\")) *(volatile int *)(long)zero = 1;\n"
     "    if (aph_str_is(f, \"fpe\")) n = 7 / zero;\n"
     "    if (aph_str_is(f, \"abort\")) abort();\n"
@@ -196,10 +204,48 @@ static void test_the_deadline_is_noticed(void **unused)
     aphi_guard_disarm(); /* has no effect */
 }
 
+/* A step that waits, as for a processor of a busy machine, is stuck only after twenty times as long. */
+static void test_the_time_of_a_step_is_cpu_time(void **unused)
+{
+    (void)unused;
+    int64_t usual_ns = aphi_guard_step_ns;
+    aphi_guard_step_ns = 40 * 1000000;
+    int64_t cpu_ns = aphi_clock_cpu_ns();
+    assert_int_equal(run("1>\"loop\" 1<ok", 0).fault, APH_FAULT_STUCK);
+    assert_true(aphi_clock_cpu_ns() - cpu_ns >= aphi_guard_step_ns);
+    ending e = run("1>\"waits\" 1<ok", 0);
+    assert_int_equal(e.verdict, APH_PASS);
+    assert_true(e.ms >= 200);
+    e = run("1>\"sleeps\" 1<ok", 0);
+    assert_int_equal(e.fault, APH_FAULT_STUCK);
+    assert_true(e.ms >= 20 * 40);
+    aphi_guard_step_ns = usual_ns;
+}
+
+static void test_the_limit_of_cpu_time(void **unused)
+{
+    (void)unused;
+    aphi_guard_arm(&aph_model_register, 0, 0);
+    aphi_guard_limit_cpu(30 * 1000000);
+    int64_t begin = aphi_clock_ns(), cpu = aphi_clock_cpu_ns();
+    while (aphi_clock_ns() - begin < 100 * 1000000)
+        usleep(5000);
+    assert_true(aphi_guard_expired() == (aphi_clock_cpu_ns() - cpu >= 30 * 1000000));
+    while (!aphi_guard_expired() && aphi_clock_cpu_ns() - cpu < (int64_t)10000000000)
+        ;
+    assert_true(aphi_guard_expired() && !aphi_guard_stuck());
+    assert_true(aphi_clock_cpu_ns() - cpu >= 30 * 1000000);
+    aphi_guard_arm(&aph_model_register, 0, 0); /* removes the limit */
+    assert_false(aphi_guard_expired());
+    aphi_guard_disarm();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_loops_are_left_at_the_deadline, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_the_time_of_a_step_is_cpu_time, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_the_limit_of_cpu_time, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_crashes_are_reported, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_checks_continue_after_a_crash, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_the_deadline_is_noticed, fresh_heap, fresh_heap),

@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/buffer.h"
 #include "base/clock.h"
 
 #define MS INT64_C(1000000)
@@ -45,6 +46,35 @@ static int listen_on(int port, int type)
     return fd;
 }
 
+/* Replaces itself repeatedly by a child in another session, so that its process id is soon outdated; for at most a
+ * minute, in case that nothing ends it. */
+static void keep_forking(void)
+{
+    if (fork() != 0)
+        return;
+    for (int64_t until = aphi_clock_ns() + 60000 * MS; aphi_clock_ns() < until; setsid())
+        if (fork() != 0)
+            _exit(0);
+    _exit(0);
+}
+
+/* Becomes 64 processes in different sessions, without environment, that ignore SIGTERM or are stopped. */
+static void multiply(void)
+{
+    if (fork() != 0)
+        return;
+    clearenv();
+    signal(SIGTERM, SIG_IGN);
+    for (int i = 0; i < 6; i++) {
+        fork();
+        setsid();
+    }
+    if (getpid() % 2)
+        raise(SIGSTOP);
+    for (alarm(60);;)
+        pause();
+}
+
 /* Sends on each connection the number of earlier connections, so that a probe would be detected. */
 static int serve(int argc, char **argv)
 {
@@ -59,10 +89,19 @@ static int serve(int argc, char **argv)
     if (strstr(how, "worker") && fork() == 0)
         for (;;)
             pause();
+    if (strstr(how, "chain"))
+        keep_forking();
+    if (strstr(how, "many"))
+        multiply();
+    if (strstr(how, "orphans") && kill(getppid(), SIGKILL) != 0)
+        return 9;
     if (strstr(how, "late"))
         usleep(100000);
     if (strstr(how, "chatter"))
         printf("listening on %s\n", argv[2]), fflush(stdout);
+    if (strstr(how, "flood") && fork() == 0)
+        for (unsigned long i = 0; printf("%lu lines of output that does not end\n", i) > 0; i++) {
+        }
     int fd = listen_on(atoi(argv[2]), strstr(how, "udp") ? SOCK_DGRAM : SOCK_STREAM);
     for (unsigned char n = 0;; n++) {
         int peer = accept(fd, NULL, NULL);
@@ -145,6 +184,14 @@ static int subjects_alive(pid_t *pid)
     }
     closedir(all);
     return n;
+}
+
+/* Waits until n processes are left: a daemon can respond before its parent has exited. */
+static void expect_alive(int n)
+{
+    for (int i = 0; i < 30000 && subjects_alive(NULL) > n; i++)
+        usleep(1000);
+    assert_int_equal(subjects_alive(NULL), n);
 }
 
 static int before(void **unused)
@@ -279,9 +326,7 @@ static void test_a_daemon(void **unused)
         reset(s);
         assert_int_equal(exchange_byte(s, 'a'), 0);
         assert_int_equal(aphi_subject_look(s, text, sizeof text), APHI_SUBJECT_THERE);
-        for (int k = 0; k < 30000 && subjects_alive(NULL) > 2; k++)
-            usleep(1000); /* a daemon can respond before its parent has exited */
-        assert_int_equal(subjects_alive(NULL), 2);
+        expect_alive(2);
     }
     aphi_subject_close(s);
     s = open_run(command("daemon"));
@@ -291,6 +336,90 @@ static void test_a_daemon(void **unused)
     assert_int_equal(look_until_not_there(s, text, sizeof text), APHI_SUBJECT_EXITED);
     assert_string_equal(text, "was killed by SIGABRT");
     aphi_subject_close(s);
+}
+
+static void leaves_nothing(const char *run)
+{
+    aphi_subject *s = open_run(run);
+    for (int i = 0; i < 3; i++)
+        reset(s);
+    assert_int_equal(exchange_byte(s, 'a'), 0);
+    aphi_subject_close(s);
+    assert_int_equal(subjects_alive(NULL), 0);
+}
+
+static void test_hidden_processes(void **unused)
+{
+    (void)unused;
+    char text[900];
+    static const char *const ways[] = {"setsid env -i %s & wait", "setsid -f env -i %s", "(env -i setsid %s &) & wait",
+                                       "(setsid env -i %s & exec sleep 1) & exit 0"};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        snprintf(text, sizeof text, ways[i], command("wiped,worker"));
+        leaves_nothing(text);
+    }
+    leaves_nothing(command("many"));
+    leaves_nothing(command("chain"));
+    leaves_nothing(command("daemon,many,chain"));
+}
+
+/* Two subjects at once: stopping one does not affect the other. */
+static void test_two_subjects(void **unused)
+{
+    (void)unused;
+    char text[200];
+    aphi_subject *one = open_run(command("daemon,wiped,many")), *two = open_run(command("daemon,wiped,worker"));
+    reset(one);
+    reset(two);
+    aphi_subject_close(one);
+    assert_int_equal(exchange_byte(two, 'a'), 0);
+    assert_int_equal(aphi_subject_look(two, text, sizeof text), APHI_SUBJECT_THERE);
+    expect_alive(2);
+    aphi_subject_close(two);
+}
+
+/* The subject kills the reaper: its processes become our children and are killed. */
+static void test_killed_reaper(void **unused)
+{
+    (void)unused;
+    char text[200];
+    aphi_subject *other = open_run(command("daemon,wiped")), *s = open_run(command("many,orphans"));
+    reset(other);
+    for (int i = 0; i < 2; i++) {
+        if (aphi_subject_reset(s, error, sizeof error)) /* it may listen before the loss is noticed */
+            assert_int_equal(look_until_not_there(s, text, sizeof text), APHI_SUBJECT_EXITED);
+        else
+            assert_non_null(strstr(error, "killed the process that watches it"));
+        expect_alive(1);
+    }
+    aphi_subject_close(s);
+    assert_int_equal(exchange_byte(other, 'a'), 0);
+    aphi_subject_close(other);
+}
+
+/* The output of a subject that prints without end takes no space, except the last 64 KB; a file is emptied. */
+static void test_endless_output(void **unused)
+{
+    (void)unused;
+    char text[1000], path[64];
+    struct stat about = {0};
+    off_t largest = 0;
+    snprintf(path, sizeof path, "/tmp/test_subject.%d", (int)getpid());
+    aphi_subject *s =
+        aphi_subject_open(&(aphi_subject_options){.run = command("flood"), .output = path}, error, sizeof error);
+    assert_non_null(s);
+    reset(s);
+    do { /* until it shrinks */
+        largest = about.st_size > largest ? about.st_size : largest;
+        assert_int_equal(stat(path, &about), 0);
+        usleep(1000);
+    } while (about.st_size >= largest && largest <= 80 << 20);
+    aphi_subject_tail(s, text, sizeof text);
+    aphi_subject_close(s);
+    unlink(path);
+    assert_true(largest <= 80 << 20);
+    assert_int_equal(strlen(text), sizeof text - 1);
+    assert_non_null(strstr(text, "lines of output that does not end\n"));
 }
 
 static void test_crash_and_stop(void **unused)
@@ -309,10 +438,10 @@ static void test_crash_and_stop(void **unused)
     exchange_byte(s, 'x');
     assert_int_equal(look_until_not_there(s, text, sizeof text), APHI_SUBJECT_EXITED);
     assert_string_equal(text, "was killed by SIGABRT");
-    aphi_subject_kill_all(); /* no process is left */
     reset(s);
     assert_int_equal(exchange_byte(s, 'a'), 0);
-    aphi_subject_kill_all();
+    assert_int_equal(subjects_alive(&pid), 1);
+    kill(pid, SIGKILL);
     assert_int_equal(look_until_not_there(s, text, sizeof text), APHI_SUBJECT_EXITED);
     assert_string_equal(text, "was killed by SIGKILL");
     aphi_subject_close(s);
@@ -397,10 +526,13 @@ static void test_folder_and_output(void **unused)
     assert_int_equal(access(folder, F_OK), 0);
     reset(s);
     assert_int_not_equal(access(folder, F_OK), 0);
-    aphi_subject_tail(s, text, sizeof text);
-    assert_non_null(strstr(strchr(text, '='), "=")); /* the output of both runs is kept */
-    assert_ptr_not_equal(strchr(text, '='), strrchr(text, '='));
     aphi_subject_close(s);
+    aphi_buffer all = {0};
+    assert_true(aphi_buffer_load(&all, path, SIZE_MAX));
+    char *first = strstr(aphi_buffer_text(&all), "dir=");
+    assert_non_null(first);
+    assert_non_null(strstr(first + 1, "dir=")); /* the output of both runs is kept */
+    aphi_buffer_free(&all);
     unlink(path);
     assert_null(aphi_subject_open(&(aphi_subject_options){.run = run, .output = "/no/such"}, error, sizeof error));
     assert_non_null(strstr(error, "/no/such"));
@@ -502,8 +634,9 @@ static int entries_of(const char *folder)
     return n - 2;
 }
 
-/* After Antiphon is killed by SIGKILL, the reaper stops the subject and removes its folder. */
-static void guarded(const char *how)
+/* After Antiphon is killed by SIGKILL, the reaper stops the subject and removes its folder. stopping: Antiphon waits
+ * for the end of the subject. */
+static void guarded(const char *how, bool stopping)
 {
     char base[] = "/tmp/test_subject.XXXXXX";
     assert_non_null(mkdtemp(base));
@@ -521,6 +654,8 @@ static void guarded(const char *how)
         else if (write(ready[1], started ? "y" : "n", 1) != 1 ||
                  write(ready[1], &bystander, sizeof bystander) != sizeof bystander)
             _exit(1);
+        if (bystander != 0 && stopping)
+            aphi_subject_close(s);
         pause();
         _exit(1);
     }
@@ -529,8 +664,12 @@ static void guarded(const char *how)
     assert_int_equal(read(ready[0], &started, 1), 1);
     assert_int_equal(started, 'y');
     assert_int_equal(read(ready[0], &bystander, sizeof bystander), sizeof bystander);
-    assert_int_equal(subjects_alive(NULL), 2);
-    assert_int_equal(entries_of(base), 1);
+    if (stopping) {
+        usleep(50000);
+    } else {
+        expect_alive(2);
+        assert_int_equal(entries_of(base), 1);
+    }
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     for (int i = 0; i < 30000 && (subjects_alive(NULL) > 0 || entries_of(base) > 0); i++)
@@ -546,8 +685,10 @@ static void guarded(const char *how)
 static void test_guarded(void **unused)
 {
     (void)unused;
-    guarded("worker {dir}");
-    guarded("worker,wiped {dir}");
+    guarded("worker {dir}", false);
+    guarded("worker,wiped {dir}", false);
+    guarded("daemon,wiped,worker {dir}", false);
+    guarded("deaf,worker {dir}", true);
 }
 
 static void does_not_open(const char *target, const char *says)
@@ -604,6 +745,10 @@ int main(int argc, char **argv)
         TEST(test_behind_a_shell),
         TEST(test_into_the_background),
         TEST(test_a_daemon),
+        TEST(test_hidden_processes),
+        TEST(test_two_subjects),
+        TEST(test_killed_reaper),
+        TEST(test_endless_output),
         TEST(test_crash_and_stop),
         TEST(test_start_failures),
         TEST(test_a_fixed_port_that_is_taken),

@@ -25,6 +25,7 @@ static aph_value plain(void)
     return json("{\"survey\":1,\"name\":\"apache\",\"subject\":\"apache\",\"model\":\"http\","
                 "\"version\":\"Apache/2.4\","
                 "\"when\":\"2026-01-02\",\"verdict\":\"pass\",\"messages\":20038,\"runs\":9,\"ns\":4800000000,"
+                "\"undecided\":2,"
                 "\"passed\":20000,\"waived\":[\"head-range\"],\"observations\":2500,"
                 "\"findings\":[{\"verdict\":\"fail\",\"why\":\"nothing explains it\",\"waiver\":\"head-range\","
                 "\"summary\":\"HEAD is answered 206\",\"picture\":\"a\\n  b\",\"replay\":\"antiphon replay x\","
@@ -64,7 +65,8 @@ static void test_page(void **state)
         "<h1>apache</h1>", "Apache/2.4", "with 1 known violation waived", "HEAD is answered 206", "a\n  b</pre>",
         "--waive head-range", "<a href=\"apache/1.html\">", "reproduced in 10 of 10 runs", "99 % · 199", "1 % · 1",
         "never</span>",
-        "RFC 9110 8.8.3", "<li>a branch</li>", "20,038 messages in 9 runs", "antiphon replay x"};
+        "RFC 9110 8.8.3", "<li>a branch</li>", "20,038 messages in 9 runs", "; 2 tests without a verdict",
+        "antiphon replay x"};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         if (!contains(&page, expected[i]))
             fail_msg("the page does not say: %s", expected[i]);

@@ -111,18 +111,61 @@ static void jsonl_ends_requests_in_order(void **state)
           "R1@5 ends 0 10\nL1@6 ends 1\nR-5@7 ends 2 30\nR1@8 ends 3 40\n");
 }
 
-static void jsonl_time_is_kept(void **state)
+/* Numbers from 2^32 on are connections that the server opened. The first line on such a connection is a response. */
+static void connections_of_clients_have_small_numbers(void **state)
 {
     (void)state;
-    const char *text = "{\"conn\":1,\"send\":1,\"time\":12}\n{\"conn\":1,\"recv\":1,\"time\":1.5}\n";
-    aphi_trace *t = aphi_trace_open_memory(text, strlen(text), NULL);
-    aphi_observation o;
-    assert_int_equal(aphi_trace_next(t, &o), 1);
-    assert_int_equal(o.time, 12);
-    assert_int_equal(aphi_trace_next(t, &o), 1);
-    assert_int_equal(o.time, APHI_NO_TIME);
-    assert_int_equal(aphi_trace_next(t, &o), 0);
-    aphi_trace_close(t);
+    aph_model calls = {.name = "calls"};
+    const char *call = "{\"conn\":4294967296,\"recv\":1}\n{\"conn\":4294967296,\"send\":2}\n"
+                       "{\"conn\":4294967296,\"recv\":3}\n{\"conn\":4294967296,\"send\":4}\n";
+    check_bytes(call, strlen(call), (aphi_trace_options){.model = &calls},
+                "R4294967296@1 1\nS4294967296@2 2\nR4294967296@3 ends 1 3\nS4294967296@4 4\n");
+    check("{\"conn\":4294967295,\"send\":1}\n{\"conn\":4294967295,\"recv\":1}\n",
+          "S4294967295@1 1\nR4294967295@2 ends 0 1\n");
+    check("{\"conn\":4294967296,\"send\":1}\n", "MALFORMED 1:27\n");
+    check("{\"conn\":9223372036854775807,\"send\":1}\n", "MALFORMED 1:36\n");
+    check("4294967295 :invoke :read nil\n", "S4294967295@1 {\"f\":\"read\"}\n");
+    check("4294967296 :invoke :read nil\n", "MALFORMED 1:1\n");
+}
+
+/* Reads a request and a response with these times. */
+static void check_times(const char *first, const char *second, const char *expected)
+{
+    char text[200];
+    snprintf(text, sizeof text, "{\"conn\":1,\"send\":1,\"time\":%s}\n{\"conn\":1,\"recv\":2,\"time\":%s}\n", first,
+             second);
+    check(text, expected);
+}
+
+static void times_do_not_run_backwards(void **state)
+{
+    (void)state;
+    const char *ordered = "S1@1 1\nR1@2 ends 0 2\n", *backwards = "S1@1 1\nORDER 2:27\n";
+    check_times("12", "12", ordered);
+    check_times("-3", "2", ordered);
+    check_times("12", "11", backwards);
+    check_times("0", "-1", backwards);
+    check_times("12", "1.5", backwards);
+    check_times("1.5e3", "1500.25", ordered);
+    check_times("9223372036854775806", "9223372036854775807", ordered);
+    check_times("9223372036854775807", "9223372036854775806", backwards);
+    check_times("99999999999999999999", "7", backwards);
+    check_times("\"12:00\"", "7", ordered);
+    check_times("12", "\"11:00\"", ordered);
+    check_times("12", "{\"a\":1}", ordered);
+    check("{\"conn\":1,\"send\":1,\"time\":12}\n{\"conn\":1,\"recv\":2}\n{\"conn\":1,\"send\":1,\"time\":3}\n",
+          "S1@1 1\nR1@2 ends 0 2\nORDER 3:27\n");
+    check("{\"conn\":1,\"send\":1,\"time\":12}\n{\"note\":1,\"time\":2}\n", "S1@1 1\nN0@2 1\n");
+    check("{:process 0 :type :invoke :f :r :time 9}\n{:process 0 :type :ok :f :r :time 8N}\n",
+          "S0@1 {\"f\":\"r\"}\nORDER 2:35\n");
+    check("{:process 0 :type :invoke :f :r :time 9}\n{:process :nemesis :type :info :f :r :time 8}\n",
+          "S0@1 {\"f\":\"r\"}\nN0@2 \"{:process :nemesis :type :info :f :r :time 8}\"\n");
+    check("{\"process\":0,\"type\":\"invoke\",\"f\":\"r\",\"index\":1}\n{\"process\":0,\"type\":\"ok\",\"index\":0}\n",
+          "S0@1 {\"f\":\"r\"}\nORDER 2:34\n");
+    check("{:process 0 :type :invoke :f :r :index 0 :time 9}\n{:process 0 :type :ok :f :r :value 1 :index 1 :time 8}\n",
+          "S0@1 {\"f\":\"r\"}\nR0@2 ends 0 1\n");
+    const char *text = "{\"conn\":1,\"send\":1,\"time\":12}\n{\"conn\":1,\"recv\":2,\"time\":11}\n";
+    check_bytes(text, strlen(text), (aphi_trace_options){.ignore_times = true}, ordered);
 }
 
 static void jsonl_errors(void **state)
@@ -139,7 +182,7 @@ static void jsonl_errors(void **state)
     check("{\"conn\":1.5,\"send\":1}\n", "FRACTION 1:9\n");
     check("{\"conn\":9223372036854775808,\"send\":1}\n", "RANGE 1:9\n");
     check("{\"conn\":1,\"send\":[9223372036854775808]}\n", "RANGE 1:19\n");
-    check("{\"conn\":1,\"send\":[1,1e3]}\n", "FRACTION 1:21\n");
+    check("{\"conn\":1,\"send\":[1e1,1e-3]}\n", "FRACTION 1:23\n");
     check("{\"conn\":1,\"send\":01}\n", "MALFORMED 1:18\n");
     check("{\"conn\":1,\"send\":\"\\ud800\"}\n", "MALFORMED 1:21\n");
     check("{\"conn\":1,\"send\":1,\"send\":1}\n", "MALFORMED 1:20\n");
@@ -314,7 +357,7 @@ static void json_operation_errors(void **state)
     check("[{\"process\":0,", "TRUNCATED 1:15\n");
     check("{\"process\":0,\"type\":\"start\",\"f\":\"r\"}", "TYPE 1:21\n");
     check("{\"process\":\"0\",\"type\":\"invoke\",\"f\":\"r\"}", "MALFORMED 1:12\n");
-    check("{\"process\":1e3,\"type\":\"invoke\",\"f\":\"r\"}", "FRACTION 1:12\n");
+    check("{\"process\":1.5,\"type\":\"invoke\",\"f\":\"r\"}", "FRACTION 1:12\n");
 }
 
 /* A hook like that of the register: a failed cas has a response; other failed operations had no effect. */
@@ -401,7 +444,7 @@ static void check_every_window(const char *text, const char *expected)
     }
 }
 
-/* Returns nested brackets. The value of an operation may have up to 255 levels. */
+/* Returns nested brackets. The members of a map may have up to 255 levels, those of a JSON object up to 259. */
 static char *nested(const char *before, int depth, const char *middle, const char *after)
 {
     aphi_buffer b = {0};
@@ -415,9 +458,9 @@ static char *nested(const char *before, int depth, const char *middle, const cha
     return aphi_buffer_text(&b);
 }
 
-static void check_nested(const char *before, const char *middle, const char *after, const char *expected)
+static void check_nested(int depth, const char *before, const char *middle, const char *after, const char *expected)
 {
-    char *text = nested(before, 255, middle, after);
+    char *text = nested(before, depth, middle, after);
     check_every_window(text, expected);
     free(text);
 }
@@ -430,10 +473,10 @@ static void the_edge_of_a_window_is_not_judged(void **state)
     check_every_window("{:a # #_b #_,;c\n:d}", "MALFORMED 1:5\n");
     check_every_window("{:process :n #_1 #_#_2 3 :a #{#_4} #_5}",
                        "N0@1 \"{:process :n #_1 #_#_2 3 :a #{#_4} #_5}\"\n");
-    check_nested("{:process 0 :a ", "  ", "}", "TYPE 1:1\n");
-    check_nested("{:process 0 :a ", "#_ 1", "}", "MALFORMED 1:274\n");
-    check_nested("{\"process\":0,\"a\":", "  ", "}", "TYPE 1:1\n");
-    check_nested("{\"process\":0,\"a\":", "  1", "}", "MALFORMED 1:275\n");
+    check_nested(255, "{:process 0 :a ", "  ", "}", "TYPE 1:1\n");
+    check_nested(255, "{:process 0 :a ", "#_ 1", "}", "DEEP 1:274\n");
+    check_nested(259, "{\"process\":0,\"a\":", "  ", "}", "TYPE 1:1\n");
+    check_nested(259, "{\"process\":0,\"a\":", "  1", "}", "DEEP 1:279\n");
 }
 
 static void files_are_read(void **state)
@@ -475,7 +518,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jsonl_reads),
         cmocka_unit_test(jsonl_ends_requests_in_order),
-        cmocka_unit_test(jsonl_time_is_kept),
+        cmocka_unit_test(connections_of_clients_have_small_numbers),
+        cmocka_unit_test(times_do_not_run_backwards),
         cmocka_unit_test(jsonl_errors),
         cmocka_unit_test(json_limits_are_read),
         cmocka_unit_test(nul_bytes),
