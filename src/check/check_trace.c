@@ -6,7 +6,8 @@
  *             separately without a clock call per observation. A trace whose partitions depend on each other is checked
  *             again as a whole; one that fails after explanations were dropped is checked again patiently; one with a
  *             model that was found late to distinguish connections is checked again with that knowledge. A failure is
- *             judged again without the promises of the model, and so are the first observations of a pass.
+ *             judged again without the promises of the model, and so are the first observations of a pass; pairs of
+ *             the first and of the last requests of a pass are run in both orders.
  * Read next:  oracle/partitions.h, check_result.c */
 #include <antiphon/check.h>
 
@@ -309,15 +310,28 @@ static aph_value initial_state(const aph_model *model)
     return model->initial ? model->initial(model) : aph_object();
 }
 
-/* Returns the first promise that pairs of requests show to be false, or 0. */
-static unsigned find_pair(check *c, unsigned promises, int64_t ns, char *pair, size_t size)
+/* Returns the first promise that pairs of these requests show to be false, or 0. */
+static unsigned find_pair(const check *c, unsigned promises, const aphi_lookahead_event *events, size_t n, int64_t ns,
+                          char *pair, size_t size)
 {
     static const unsigned tested[] = {APHI_PROMISE_PART, APHI_PROMISE_COMMUTE, APHI_PROMISE_READS};
     for (size_t i = 0; i < sizeof tested / sizeof *tested; i++)
-        if ((promises & tested[i]) && aphi_promises_find_pair(c->model, tested[i], c->kept, c->kept_count,
-                                                              initial_state(c->model), ns, pair, size))
+        if ((promises & tested[i]) &&
+            aphi_promises_find_pair(c->model, tested[i], events, n, initial_state(c->model), ns, pair, size))
             return tested[i];
     return 0;
+}
+
+/* The same for the first observations, and for the last ones if there are more. */
+static unsigned find_pair_in_pass(const check *c, unsigned promises, char *pair, size_t size)
+{
+    int64_t ns = c->result->check_ns / PAIRS_ONE_IN;
+    ns = ns > PAIRS_MIN_NS ? ns : PAIRS_MIN_NS;
+    unsigned found = find_pair(c, promises, c->kept, c->kept_count, ns, pair, size);
+    if (found || c->result->observations <= KEPT)
+        return found;
+    size_t n = c->batch_count < KEPT ? c->batch_count : KEPT;
+    return find_pair(c, promises, c->batch + (c->batch_count - n), n, ns, pair, size);
 }
 
 /* Judges the kept observations again without the promises. */
@@ -326,12 +340,11 @@ static aph_verdict judge_kept(const check *c, unsigned dropped, size_t n)
     return aphi_promises_judge(c->model, &c->used, dropped, c->kept, n, VISITS * n);
 }
 
-/* After a pass: judges its first observations without promises, and tests pairs of requests. */
+/* After a pass: judges its first observations without promises, and tests pairs of its first and last requests. */
 static void test_promises(check *c)
 {
     unsigned promises = aphi_promises_in_use(c->model, &c->used), single = 0;
     size_t n = KEPT_FIRST + c->result->observations / KEPT_ONE_IN;
-    int64_t ns = c->result->check_ns / PAIRS_ONE_IN;
     char pair[320] = "";
     n = n < c->kept_count ? n : c->kept_count;
     /* Each step was tested for rpc and on its own connection. */
@@ -341,9 +354,9 @@ static void test_promises(check *c)
     if (judge_kept(c, dropped, n) == APH_FAIL) {
         for (size_t i = 0; i < PROMISES && !single; i++)
             single = (dropped & suspects[i]) && judge_kept(c, suspects[i], n) == APH_FAIL ? suspects[i] : 0;
-        find_pair(c, single, PAIRS_FAILED_NS, pair, sizeof pair);
+        find_pair(c, single, c->kept, c->kept_count, PAIRS_FAILED_NS, pair, sizeof pair);
         fill_false_promise(c, single, "the model does not explain the first observations", pair);
-    } else if ((single = find_pair(c, promises, ns > PAIRS_MIN_NS ? ns : PAIRS_MIN_NS, pair, sizeof pair))) {
+    } else if ((single = find_pair_in_pass(c, promises, pair, sizeof pair))) {
         fill_false_promise(c, single, NULL, pair);
     }
 }
@@ -579,7 +592,7 @@ static void report_false_promise(check *c, unsigned promise)
     c->kept = aphi_alloc(KEPT * sizeof *c->kept);
     aph_root_add(mark_batch, c);
     keep_last(c, line);
-    find_pair(c, promise, PAIRS_FAILED_NS, pair, sizeof pair);
+    find_pair(c, promise, c->kept, c->kept_count, PAIRS_FAILED_NS, pair, sizeof pair);
     aph_root_remove(mark_batch, c);
     free(c->kept);
     fill_false_promise(c, promise, "the model explains the history", pair);

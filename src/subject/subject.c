@@ -230,6 +230,11 @@ static bool start_once(aphi_subject *s, outcome *result, char *error, size_t siz
     bool started = aphi_reaper_start(&s->reaper, command);
     int failure = errno;
     free(command);
+    if (!started && failure == ECHILD) { /* the command has already killed the reaper */
+        is_running(s, aphi_reaper_look(&s->reaper));
+        *result = ENDED;
+        return true;
+    }
     if (!started)
         return aphi_fail(error, size, "sh: cannot be started: %s", strerror(failure));
     *result = wait_until_listening(s);

@@ -31,6 +31,13 @@ leaves_nothing
 run 1 test kv --run "sh hide.sh $dir; setsid -f env -i $kv wrong 20 $dir/pid" --messages 200 --shrink-time 1
 leaves_nothing
 
+# A subject that kills the process that watches it, often before that has reported the start.
+for ((i = 0; i < 5; i++)); do
+    run 51 test kv --run "kill -KILL \$PPID; sleep 60; : $dir/orphan {port}" --messages 100
+    err 'killed the process that watches it'
+done
+leaves_nothing
+
 if [ -x /usr/sbin/nginx ]; then
     cat >nginx.sh <<'END'
 printf 'daemon on; pid %s/pid; events {}\nhttp { access_log off; server { listen 127.0.0.1:%s; } }\n' "$2" "$1" >"$2/conf"

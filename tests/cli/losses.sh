@@ -61,7 +61,7 @@ against 2 second --max-losses 101%
 # A rare loss is allowed.
 against 0 rare --messages 300
 # Few requests are lost, but all of a kind.
-against 9 kind --messages 2700 --connections 3
+against 9 kind --messages 8000 --connections 3
 out 'last x=7'
 
 # Nothing was judged, or too little.

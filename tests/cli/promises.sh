@@ -71,6 +71,15 @@ done
 run 0 check --ignore-promises "$dir/parts.c" "$dir/total-right"
 run 1 check --ignore-promises "$dir/parts.c" "$dir/total-wrong"
 
+# Only the last requests of a long pass show it.
+for ((i = 0; i < 200; i++)); do
+    printf '%s\n' '{"conn":1,"send":{"f":"get","key":"x"}}' '{"conn":1,"recv":null}'
+done >"$dir/long"
+cat "$dir/total-wrong" >>"$dir/long"
+run 1 check "$dir/honest.c" "$dir/long"
+run 41 check "$dir/parts.c" "$dir/long"
+err '{"f":"total","key":"y"} has other responses after {"f":"put","key":"x","value":1}'
+
 # Two concurrent writes of a key, in the order against that of their responses.
 printf '%s\n' '{"conn":1,"send":{"f":"put","key":"x","value":1}}' '{"conn":2,"send":{"f":"put","key":"x","value":2}}' \
     '{"conn":1,"recv":"ok"}' '{"conn":2,"recv":"ok"}' '{"conn":3,"send":{"f":"get","key":"x"}}' '{"conn":3,"recv":1}' \
