@@ -39,9 +39,10 @@ enum {
     KEPT_FIRST = 48,     /* of a pass, these are judged again, and one more for each KEPT_ONE_IN */
     KEPT_ONE_IN = 64,
     VISITS = 8,          /* for each of them */
-    PAIRS_ONE_IN = 64,   /* share of the time for pairs of requests */
+    PAIRS_RUNS = 4096,   /* runs of the model for pairs of requests, */
+    PAIRS_ONE_IN = 64,   /* and one more for each such number of steps */
 };
-static const int64_t PAIRS_MIN_NS = 200000, PAIRS_FAILED_NS = 500000000;
+static const int64_t PAIRS_NS = 500000000;
 
 typedef struct check {
     const aph_model *model;         /* as returned by aphi_model_in_environment */
@@ -311,13 +312,13 @@ static aph_value initial_state(const aph_model *model)
 }
 
 /* Returns the first promise that pairs of these requests show to be false, or 0. */
-static unsigned find_pair(const check *c, unsigned promises, const aphi_lookahead_event *events, size_t n, int64_t ns,
-                          char *pair, size_t size)
+static unsigned find_pair(const check *c, unsigned promises, const aphi_lookahead_event *events, size_t n,
+                          uint64_t runs, char *pair, size_t size)
 {
     static const unsigned tested[] = {APHI_PROMISE_PART, APHI_PROMISE_COMMUTE, APHI_PROMISE_READS};
     for (size_t i = 0; i < sizeof tested / sizeof *tested; i++)
         if ((promises & tested[i]) &&
-            aphi_promises_find_pair(c->model, tested[i], events, n, initial_state(c->model), ns, pair, size))
+            aphi_promises_find_pair(c->model, tested[i], events, n, initial_state(c->model), runs, PAIRS_NS, pair, size))
             return tested[i];
     return 0;
 }
@@ -325,13 +326,12 @@ static unsigned find_pair(const check *c, unsigned promises, const aphi_lookahea
 /* The same for the first observations, and for the last ones if there are more. */
 static unsigned find_pair_in_pass(const check *c, unsigned promises, char *pair, size_t size)
 {
-    int64_t ns = c->result->check_ns / PAIRS_ONE_IN;
-    ns = ns > PAIRS_MIN_NS ? ns : PAIRS_MIN_NS;
-    unsigned found = find_pair(c, promises, c->kept, c->kept_count, ns, pair, size);
+    uint64_t runs = PAIRS_RUNS + c->result->steps / PAIRS_ONE_IN;
+    unsigned found = find_pair(c, promises, c->kept, c->kept_count, runs, pair, size);
     if (found || c->result->observations <= KEPT)
         return found;
     size_t n = c->batch_count < KEPT ? c->batch_count : KEPT;
-    return find_pair(c, promises, c->batch + (c->batch_count - n), n, ns, pair, size);
+    return find_pair(c, promises, c->batch + (c->batch_count - n), n, runs, pair, size);
 }
 
 /* Judges the kept observations again without the promises. */
@@ -354,7 +354,7 @@ static void test_promises(check *c)
     if (judge_kept(c, dropped, n) == APH_FAIL) {
         for (size_t i = 0; i < PROMISES && !single; i++)
             single = (dropped & suspects[i]) && judge_kept(c, suspects[i], n) == APH_FAIL ? suspects[i] : 0;
-        find_pair(c, single, c->kept, c->kept_count, PAIRS_FAILED_NS, pair, sizeof pair);
+        find_pair(c, single, c->kept, c->kept_count, UINT64_MAX, pair, sizeof pair);
         fill_false_promise(c, single, "the model does not explain the first observations", pair);
     } else if ((single = find_pair_in_pass(c, promises, pair, sizeof pair))) {
         fill_false_promise(c, single, NULL, pair);
@@ -592,7 +592,7 @@ static void report_false_promise(check *c, unsigned promise)
     c->kept = aphi_alloc(KEPT * sizeof *c->kept);
     aph_root_add(mark_batch, c);
     keep_last(c, line);
-    find_pair(c, promise, c->kept, c->kept_count, PAIRS_FAILED_NS, pair, sizeof pair);
+    find_pair(c, promise, c->kept, c->kept_count, UINT64_MAX, pair, sizeof pair);
     aph_root_remove(mark_batch, c);
     free(c->kept);
     fill_false_promise(c, promise, "the model explains the history", pair);

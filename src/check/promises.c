@@ -110,7 +110,10 @@ typedef struct pairing {
     const aphi_lookahead_event *events;
     size_t count;
     int64_t until;
+    uint64_t runs_left; /* of the model */
 } pairing;
+
+static bool may_go_on(const pairing *p) { return p->runs_left > 0 && aphi_clock_ns() < p->until; }
 
 typedef struct results {
     aphi_core cores[RESULTS_MAX];
@@ -128,6 +131,7 @@ static results run_request(pairing *p, const aphi_core *core, const aphi_lookahe
 {
     results all = {.known = true};
     size_t n;
+    p->runs_left -= p->runs_left > 0;
     const aphi_successor *found =
         aphi_machine_feed(p->machine, core, connection, request->seen.message, APHI_KEEP, APH_NIL, &n);
     all.known = n > 0 && n <= RESULTS_MAX && !aphi_machine_fault(p->machine, NULL) &&
@@ -227,7 +231,7 @@ static bool shows_order(pairing *p, const aphi_core *core, const aphi_lookahead_
     if (!one.known || !other.known || differ(&one, &other, false) || differ(&other, &one, false))
         return one.known && other.known;
     bool shown = false, suspected = differ(&one, &other, true) || differ(&other, &one, true);
-    for (size_t i = 0; suspected && !shown && i < p->count && aphi_clock_ns() < p->until; i++) {
+    for (size_t i = 0; suspected && !shown && i < p->count && may_go_on(p); i++) {
         if (p->events[i].seen.kind != APHI_SENT)
             continue;
         results these = run_in_all(p, &one, &p->events[i]), those = run_in_all(p, &other, &p->events[i]);
@@ -264,7 +268,7 @@ static void describe_pair(unsigned promise, aph_value state, aph_value a, aph_va
 static bool find_partner(pairing *p, unsigned promise, const aphi_core *core, size_t i, char *text, size_t size)
 {
     const aphi_lookahead_event *events = p->events;
-    for (size_t k = i, seen = 0; k < p->count && seen <= AHEAD && aphi_clock_ns() < p->until; k++) {
+    for (size_t k = i, seen = 0; k < p->count && seen <= AHEAD && may_go_on(p); k++) {
         if (events[k].seen.kind != APHI_SENT)
             continue;
         seen++;
@@ -293,15 +297,15 @@ static aphi_core advance_core(pairing *p, const aphi_core *core, const aphi_look
 }
 
 bool aphi_promises_find_pair(const aph_model *model, unsigned promise, const aphi_lookahead_event *events, size_t n,
-                             aph_value state, int64_t ns, char *text, size_t size)
+                             aph_value state, uint64_t runs, int64_t ns, char *text, size_t size)
 {
-    pairing p = {model, aphi_machine_open(model, model->rpc, false, SOLVER_MS), events, n, aphi_clock_ns() + ns};
+    pairing p = {model, aphi_machine_open(model, model->rpc, false, SOLVER_MS), events, n, aphi_clock_ns() + ns, runs};
     aphi_core core = {.state = state};
     bool found = false;
     *text = 0;
     aphi_machine_tell_apart(p.machine);
     aphi_guard_arm(model, p.until, 0);
-    for (size_t i = 0; i < n && !found && !has_unknowns(&core) && aphi_clock_ns() < p.until; i++) {
+    for (size_t i = 0; i < n && !found && !has_unknowns(&core) && may_go_on(&p); i++) {
         if (events[i].seen.kind != APHI_SENT)
             continue;
         found = find_partner(&p, promise, &core, i, text, size);
