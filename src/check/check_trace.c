@@ -39,7 +39,7 @@ enum {
     KEPT_FIRST = 48,     /* of a pass, these are judged again, and one more for each KEPT_ONE_IN */
     KEPT_ONE_IN = 64,
     VISITS = 8,          /* for each of them */
-    PAIRS_RUNS = 4096,   /* runs of the model for pairs of requests, */
+    PAIRS_RUNS = 512,    /* runs of the model for pairs of requests, */
     PAIRS_ONE_IN = 64,   /* and one more for each such number of steps */
 };
 static const int64_t PAIRS_NS = 500000000;

@@ -183,4 +183,10 @@ model floods 'for (;;) aph_send(m, q.from, aph_str("ok"));'
 run 39 check --memory 64 "$dir/floods.c" "$dir/trace"
 err 'sends more than a million messages'
 
+# A compiled model is kept in the home folder, if there is no other folder for it.
+model kept 'aph_send(m, q.from, aph_str("ok"));'
+mkdir "$dir/home"
+HOME=$dir/home XDG_CACHE_HOME='' run 0 check "$dir/kept.c" "$dir/trace"
+check 'the compiled model is not kept' test -n "$(ls "$dir/home/.cache/antiphon")"
+
 finish

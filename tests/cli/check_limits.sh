@@ -30,6 +30,7 @@ verdicts() { sed -n 's|.*"file":"\([^"]*\)".*"verdict":"\([a-z]*\)".*|\1 \2|p' "
 run 1 check --json register "${files[@]}"
 verdicts >"$dir/one"
 check 'not twelve verdicts' [ "$(wc -l <"$dir/one")" -eq 12 ]
+run 1 check -j 2 register "${files[@]}" <&- # the pipe of a worker gets the number 0
 for jobs in 2 5 40 0; do
     run 1 check --json -j $jobs register "${files[@]}"
     verdicts >"$dir/many"

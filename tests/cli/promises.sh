@@ -80,6 +80,32 @@ run 1 check "$dir/honest.c" "$dir/long"
 run 41 check "$dir/parts.c" "$dir/long"
 err '{"f":"total","key":"y"} has other responses after {"f":"put","key":"x","value":1}'
 
+# The requests show it only after the choice that the response of the first one shows.
+cat >"$dir/chosen.c" <<'END'
+#include <antiphon/model.h>
+static bool is(aph_value q, const char *f) { return aph_str_is(aph_field(q, "f"), f); }
+static void step(aph *m, aph_value *counts)
+{
+    aph_request q = aph_recv(m);
+    if (is(q.message, "choose")) {
+        bool yes = aph_either(m, "do not count", "count") == 1;
+        *counts = aph_put(*counts, "counts", aph_bool(yes));
+        aph_send(m, q.from, aph_bool(yes));
+        return;
+    }
+    aph_value total = aph_field(*counts, "total");
+    if (is(q.message, "put") && aph_field(*counts, "counts") == aph_bool(true))
+        *counts = aph_put(*counts, "total", aph_int(1));
+    aph_send(m, q.from, is(q.message, "put") ? aph_str("ok") : total);
+}
+static aph_value part(aph_value q) { return is(q, "total") ? aph_field(q, "key") : aph_int(0); }
+static const aph_model chosen = {.version = APH_MODEL_VERSION, .name = "chosen", .step = step, .rpc = true, .part = part};
+APH_MODEL(chosen)
+END
+operations chosen 1 '{"f":"choose"}' true 1 '{"f":"put"}' '"ok"' 2 '{"f":"total","key":"y"}' null
+run 41 check "$dir/chosen.c" "$dir/chosen"
+err '{"f":"total","key":"y"} has other responses after {"f":"put"}'
+
 # Two concurrent writes of a key, in the order against that of their responses.
 printf '%s\n' '{"conn":1,"send":{"f":"put","key":"x","value":1}}' '{"conn":2,"send":{"f":"put","key":"x","value":2}}' \
     '{"conn":1,"recv":"ok"}' '{"conn":2,"recv":"ok"}' '{"conn":3,"send":{"f":"get","key":"x"}}' '{"conn":3,"recv":1}' \
