@@ -318,7 +318,8 @@ static unsigned find_pair(const check *c, unsigned promises, const aphi_lookahea
     static const unsigned tested[] = {APHI_PROMISE_PART, APHI_PROMISE_COMMUTE, APHI_PROMISE_READS};
     for (size_t i = 0; i < sizeof tested / sizeof *tested; i++)
         if ((promises & tested[i]) &&
-            aphi_promises_find_pair(c->model, tested[i], events, n, initial_state(c->model), runs, PAIRS_NS, pair, size))
+            aphi_promises_find_pair(c->model, tested[i], events, n, initial_state(c->model), runs, PAIRS_NS, pair,
+                                    size))
             return tested[i];
     return 0;
 }

@@ -27,8 +27,9 @@ const char *aphi_promise_name(unsigned promise); /* ".part"; for a set, all name
  * than `visits` configurations of an undivided state would be visited. */
 aph_verdict aphi_promises_judge(const aph_model *model, const aph_oracle_options *options, unsigned dropped,
                                 const aphi_lookahead_event *events, size_t n, uint64_t visits);
-/* Searches the events for two requests that show in some state that the promise is false, with at most `runs` runs of the
- * model and for at most `ns`. The states are those that the requests lead to from `state`. Writes a sentence about them, or nothing if there are none. */
+/* Searches the events for two requests that show in some state that the promise is false, with at most `runs` runs of
+ * the model and for at most `ns`. The states are those that the requests lead to from `state`. Writes a sentence about
+ * them, or nothing if there are none. */
 bool aphi_promises_find_pair(const aph_model *model, unsigned promise, const aphi_lookahead_event *events, size_t n,
                              aph_value state, uint64_t runs, int64_t ns, char *text, size_t size);
 

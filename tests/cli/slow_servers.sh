@@ -29,7 +29,7 @@ begin serial 0 kv "$slow {port} serial 250" --messages 30
 begin jitter 0 kv "$slow {port} jitter 600" --messages 40
 begin pause 0 kv "$slow {port} pause 3000" --messages 60
 begin one-slow 0 kv "$slow {port} slow-get 2500" --messages 48
-begin impatient 8 kv "$slow {port} parallel 900" --messages 30 --patience 0.2
+begin impatient 8 kv "$slow {port} parallel 5000" --messages 30 --patience 0.2
 begin swallows 8 kv "$slow {port} pause 0 30" --messages 200
 begin slow-swallows 8 kv "$slow {port} serial 250 9" --messages 100 --connections 1 --patience 1.5
 
