@@ -12,6 +12,7 @@
 #include "base/random_choice.h"
 #include "base/clock.h"
 #include "models/models.h"
+#include "oracle/partitions.h"
 #include "small_history.h"
 #include "solve/z3.h"
 
@@ -159,8 +160,6 @@ static void test_lost_requests(void **unused)
     passes(r, "1>w5 2>r 2<5"); /* the history ends before the response */
 }
 
-/* Twelve writes are lost. If a read refutes a guessed order of the other writes, another order is tried before the lost
- * writes. A lost write is tried only for a value that no other request wrote. */
 /* The response to a lost request that was taken is discarded, and no other one. */
 static void test_lost_responses(void **unused)
 {
@@ -190,6 +189,26 @@ static void test_lost_responses(void **unused)
     aph_oracle_close(o);
 }
 
+/* The oldest request of a connection is lost: its response is not expected any more. */
+static void test_lost_oldest(void **unused)
+{
+    (void)unused;
+    aph_oracle *o = small_open(&aph_model_register, &(aph_oracle_options){0});
+    aph_oracle_sent(o, 1, small_message("w5", 2), NULL, NULL);
+    assert_int_equal(aphi_oracle_lost_oldest(o, 1), APH_PASS);
+    aph_oracle_sent(o, 1, small_message("r", 1), NULL, NULL);
+    assert_int_equal(aph_oracle_received(o, 1, aph_int(5)), APH_PASS);
+    aph_oracle_close(o);
+    /* In a lossy environment, a loss proves nothing: a wrong message is still rejected. */
+    o = small_open(&aph_model_register, &(aph_oracle_options){.environment = "udp"});
+    aph_oracle_sent(o, 1, small_message("w5", 2), NULL, NULL);
+    assert_int_equal(aphi_oracle_lost_oldest(o, 1), APH_PASS);
+    assert_int_equal(aph_oracle_received(o, 1, aph_int(5)), APH_FAIL);
+    aph_oracle_close(o);
+}
+
+/* Twelve writes are lost. If a read refutes a guessed order of the other writes, another order is tried before the lost
+ * writes. A lost write is tried only for a value that no other request wrote. */
 static void test_many_lost_requests(void **unused)
 {
     (void)unused;
@@ -228,6 +247,9 @@ static void test_environments(void **unused)
     has_verdict(r, "sync", "1>w1 2>r 1<ok 2<null", APH_FAIL); /* the write was taken when it was sent */
     has_verdict(r, "sync", "1>w1 2>r 2<1 1<ok", APH_PASS);
     has_verdict(r, NULL, "1>w1 2>r 1<ok 2<null", APH_PASS); /* the default is tcp */
+    /* With room for one request on a connection, the first of connection 1 was taken, and before it the write. */
+    has_verdict(r, "tcp:1", "1>c12 2>w1 3>c34 4>c45 5>c56 6>c67 7>c78 8>c89 1>r 2<ok 1<true 1<2 "
+                "3<false 4<false 5<false 6<false 7<false 8<false", APH_PASS);
     char error[100] = "";
     assert_null(aph_oracle_open(r, &(aph_oracle_options){.environment = "pigeon"}, error, sizeof error));
     assert_non_null(strstr(error, "pigeon"));
@@ -270,6 +292,15 @@ static void impure_step(aph *m, aph_value *state)
     (void)state;
     aph_request q = aph_recv(m);
     aph_send(m, q.from, aph_int(calls++));
+}
+
+/* The runs have the same results, but not the same choices. */
+static void impure_choice_step(aph *m, aph_value *state)
+{
+    (void)state;
+    aph_request q = aph_recv(m);
+    aph_choose(m, APH_INT, calls++ % 2 ? "odd" : "even");
+    aph_send(m, q.from, aph_str("ok"));
 }
 
 static void twice_step(aph *m, aph_value *state)
@@ -328,6 +359,8 @@ static void test_impure_models_are_found(void **unused)
     calls = 0;
     const char *text = "1>1 1<0 1>1 1<1 1>1 1<2 1>1 1<3";
     assert_int_equal(fault_of(&impure, (aph_oracle_options){0}, text, "two runs"), APH_FAULT_IMPURE);
+    const aph_model choice = {.version = APH_MODEL_VERSION, .name = "impure", .step = impure_choice_step, .rpc = true};
+    assert_int_equal(fault_of(&choice, (aph_oracle_options){0}, "1>1 1<ok", "two runs"), APH_FAULT_IMPURE);
 }
 
 static void test_broken_promises_are_found(void **unused)
@@ -379,6 +412,25 @@ static void test_a_model_that_never_receives(void **unused)
     assert_non_null(strstr(error, "never receives"));
 }
 
+/* Every second step receives nothing. */
+static void resting_step(aph *m, aph_value *state)
+{
+    bool rested = *state == aph_bool(true);
+    *state = aph_bool(!rested);
+    if (!rested)
+        return;
+    aph_request q = aph_recv(m);
+    aph_send(m, q.from, q.message);
+}
+
+static void test_steps_without_a_request(void **unused)
+{
+    (void)unused;
+    const aph_model resting = {.version = APH_MODEL_VERSION, .name = "resting", .step = resting_step, .rpc = true};
+    passes(&resting, "1>1 1<1 2>2 1>3 2<2 1<3");
+    fails(&resting, "1>1 1<1 2>2 2<1");
+}
+
 static void test_nothing_is_added_after_the_end(void **unused)
 {
     (void)unused;
@@ -416,6 +468,84 @@ static void test_many_connections(void **unused)
     }
     assert_true(mallinfo2().uordblks < before + 500000);
 }
+
+/* ---- models that distinguish connections ------------------------------------------------------------------------- */
+
+/* Only connection 2 gets another response. */
+static void partial_step(aph *m, aph_value *state)
+{
+    (void)state;
+    aph_request q = aph_recv(m);
+    aph_send(m, q.from, q.from == 2 ? aph_str("two") : aph_str("ok"));
+}
+
+/* The same request on another connection has its own response, even in the same state. */
+static void test_connections_are_compared(void **unused)
+{
+    (void)unused;
+    const aph_model partial = {.version = APH_MODEL_VERSION, .name = "partial", .step = partial_step, .rpc = true};
+    passes(&partial, "1>1 1<ok 3>1 3<ok 2>1 2<\"two\"");
+    fails(&partial, "1>1 1<ok 3>1 3<ok 2>1 2<ok");
+    aph_oracle *o = small_open(&aph_model_register, &(aph_oracle_options){0});
+    small_history h = small_read("1>w1 1<ok 2>w2 2<ok 1>r 1<2");
+    small_feed_all(o, &h, true);
+    assert_int_equal(o->verdict, APH_PASS);
+    assert_false(aphi_machine_tells_apart(o->machine));
+    aph_oracle_close(o);
+}
+
+/* The responses of a connection are observed in order, also equal ones, if connections are known to differ. */
+static void test_responses_of_a_distinguished_connection(void **unused)
+{
+    (void)unused;
+    aph_oracle *o = small_open(&aph_model_register, &(aph_oracle_options){.tell_apart = true});
+    small_history h = small_read("1>w1 1>w2 2>r 2<2 1<ok 1<ok");
+    small_feed_all(o, &h, false);
+    assert_int_equal(o->verdict, APH_PASS);
+    aph_oracle_close(o);
+}
+
+/* "x" changes the state, "who" shows the connection. */
+static void who_step(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    if (aph_str_is(q.message, "x"))
+        *state = q.message;
+    aph_send(m, q.from, aph_str_is(q.message, "who") ? aph_int(q.from) : aph_str("ok"));
+}
+
+static aph_verdict ask(aph_oracle *o, const char *request, aph_value answer)
+{
+    aph_lookahead known = {.future = APH_FUTURE_ANSWER, .answer = answer, .order = o->requests, .alone = true};
+    aph_oracle_sent(o, 1, aph_str(request), &known, NULL);
+    return aph_oracle_received(o, 1, answer);
+}
+
+/* Two lost requests were interchanged in an earlier window. When the model is found to distinguish connections, a failure
+ * is certain only if both were on the same connection. */
+static void test_interchanged_requests(void **unused)
+{
+    (void)unused;
+    const aph_model who = {.version = APH_MODEL_VERSION, .name = "who", .step = who_step, .rpc = true};
+    const int64_t pairs[][2] = {{7, 8}, {8, 7}, {8, 8}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        aph_oracle *o = small_open(&who, &(aph_oracle_options){.patient = true});
+        aph_lookahead lost = {.future = APH_FUTURE_LOST};
+        aph_oracle_sent(o, pairs[i][0], aph_str("x"), &lost, NULL);
+        aph_oracle_sent(o, pairs[i][1], aph_str("x"), &lost, NULL);
+        for (int n = 0; n < APHI_WINDOW_MIN; n++)
+            assert_int_equal(ask(o, "nothing", aph_str("ok")), APH_PASS);
+        assert_true(o->event_base > 0);
+        assert_int_equal(ask(o, "who", aph_int(1)), APH_PASS);
+        assert_true(o->tells_apart);
+        bool certain = pairs[i][0] == pairs[i][1];
+        assert_int_equal(ask(o, "nothing", aph_str("wrong")), certain ? APH_FAIL : APH_UNKNOWN);
+        assert_int_equal(aph_oracle_limit(o), certain ? APH_LIMIT_NONE : APH_LIMIT_WINDOW);
+        aph_oracle_close(o);
+    }
+}
+
+/* ---- connections that the server opened -------------------------------------------------------------------------- */
 
 /* {"call": TEXT} calls another server, and returns its response. */
 static void caller_step(aph *m, aph_value *open)
@@ -622,6 +752,99 @@ static void test_a_failure_after_a_long_past(void **unused)
     aph_oracle_close(o);
 }
 
+/* A lost write is pending during a long run. It may still be taken, but the window is trimmed. */
+static void test_a_lost_request_in_a_long_run(void **unused)
+{
+    (void)unused;
+    for (int patient = 0; patient < 2; patient++) {
+        aph_oracle *o = small_open(&aph_model_register, &(aph_oracle_options){.patient = patient});
+        uint64_t lost;
+        aph_oracle_sent(o, 9, small_message("w9", 2), NULL, &lost);
+        aph_oracle_lost(o, lost);
+        for (int i = 0; i < 2 * APHI_WINDOW_MIN; i++) {
+            aph_oracle_sent(o, 1, small_message("w1", 2), NULL, NULL);
+            assert_int_equal(aph_oracle_received(o, 1, aph_str("ok")), APH_PASS);
+            assert_true(aph_oracle_stats_of(o).window < 3 * APHI_WINDOW_MIN);
+        }
+        aph_oracle_sent(o, 1, small_message("r", 1), NULL, NULL);
+        assert_int_equal(aph_oracle_received(o, 1, aph_int(2)), patient ? APH_FAIL : APH_UNKNOWN);
+        assert_int_equal(aph_oracle_limit(o), patient ? APH_LIMIT_NONE : APH_LIMIT_WINDOW);
+        aph_oracle_close(o);
+    }
+}
+
+/* Four clients always have a pending request, and lost writes are observed: they are removed with the oldest frames. */
+static void test_observed_losses_under_load(void **unused)
+{
+    (void)unused;
+    enum { OPERATIONS = 20000 };
+    aph_oracle *o = small_open(&aph_model_register, &(aph_oracle_options){0});
+    aph_value answers[CLIENTS] = {0}, now = APH_NIL; /* small integers are not on the heap, so need no root */
+    for (int64_t i = 0; i < OPERATIONS; i++) {
+        int64_t client = i % CLIENTS;
+        if (i >= CLIENTS)
+            assert_int_equal(aph_oracle_received(o, client, answers[client]), APH_PASS);
+        if (i % 50 == 0) {
+            uint64_t lost;
+            now = aph_int(1000 + i);
+            aph_oracle_sent(o, CLIENTS + i, aph_record("f", aph_str("write"), "value", now), NULL, &lost);
+            assert_int_equal(aph_oracle_lost(o, lost), APH_PASS);
+        }
+        bool reads = i % 50 < 5 || i % 3;
+        answers[client] = reads ? now : aph_str("ok");
+        now = reads ? now : aph_int(i % 7);
+        aph_oracle_sent(o, client, reads ? aph_record("f", aph_str("read"))
+                                         : aph_record("f", aph_str("write"), "value", now), NULL, NULL);
+        assert_true(aph_oracle_stats_of(o).window < 20000);
+    }
+    assert_true(o->dropped);
+    assert_true(o->pending_count < 100);
+    aph_oracle_close(o);
+}
+
+/* A partition that is opened again remembers that explanations were dropped: a failure is not certain. */
+static void test_resumed(void **unused)
+{
+    (void)unused;
+    for (int dropped = 0; dropped < 2; dropped++) {
+        aph_oracle *o = small_open(&aph_model_register, &(aph_oracle_options){0});
+        aphi_core core = o->core;
+        aphi_oracle_resume(o, &core, dropped);
+        small_history h = small_read("1>r 1<5");
+        small_feed_all(o, &h, false);
+        assert_int_equal(o->verdict, dropped ? APH_UNKNOWN : APH_FAIL);
+        assert_int_equal(aph_oracle_limit(o), dropped ? APH_LIMIT_WINDOW : APH_LIMIT_NONE);
+        aph_oracle_close(o);
+    }
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* Probes and closed partitions free their memory. */
+static void test_memory_is_freed(void **unused)
+{
+    (void)unused;
+    enum { PROBES = 20000, OPENINGS = 500 };
+    const aph_model twice = {.version = APH_MODEL_VERSION, .name = "twice", .step = twice_step};
+    aph_oracle *o = small_open(&twice, &(aph_oracle_options){0});
+    assert_true(aph_oracle_stats_of(o).bytes < 1 << 20);
+    aph_oracle_sent(o, 1, aph_int(1), NULL, NULL);
+    aph_oracle_received(o, 1, aph_str("ok"));
+    size_t before = 0;
+    for (int i = 0; i < PROBES; i++) {
+        assert_int_equal(aphi_oracle_may_be_quiet(o), APH_FAIL);
+        before = i == 10 ? mallinfo2().uordblks : before;
+    }
+    assert_true(mallinfo2().uordblks < before + 500000);
+    aph_oracle_close(o);
+    for (int i = 0; i < OPENINGS; i++) {
+        char error[200];
+        aphi_partitions_close(aphi_partitions_open(&twice, &(aph_oracle_options){0}, error, sizeof error));
+        before = i == 10 ? mallinfo2().uordblks : before;
+    }
+    assert_true(mallinfo2().uordblks < before + 500000);
+}
+
 /* ---- promises that reduce the search ----------------------------------------------------------------------------- */
 
 /* Counters: {"add": name} returns "ok"; {"get": name} returns the count. Adds to different counters commute. */
@@ -743,6 +966,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_unknowns_of_the_server, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_lost_requests, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_lost_responses, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_lost_oldest, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_many_lost_requests, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_environments, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_bad_input, fresh_heap, fresh_heap),
@@ -751,7 +975,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ignored_promises_are_not_used, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_models_that_are_not_rpc, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_a_model_that_never_receives, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_steps_without_a_request, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_nothing_is_added_after_the_end, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_connections_are_compared, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_responses_of_a_distinguished_connection, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_interchanged_requests, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_opened_connections, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_many_connections, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_time_limit_inside_a_search, fresh_heap, fresh_heap),
@@ -760,6 +988,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_window_stays_bounded, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_the_window_stays_bounded_under_load, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_a_failure_after_a_long_past, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_a_lost_request_in_a_long_run, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_observed_losses_under_load, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_resumed, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_memory_is_freed, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_reasons_far_back, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_commuting_requests, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_choices_that_nothing_shows, fresh_heap, fresh_heap),
