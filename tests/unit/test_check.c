@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "check/waivers.h"
 #include "models/models.h"
 #include "solve/z3.h"
 
@@ -380,6 +381,63 @@ static void test_many_files(void **unused)
     }
 }
 
+static void lax_step(aph *m, aph_value *state)
+{
+    (void)state;
+    aph_request q = aph_recv(m);
+    bool lax = aph_waive(m, "lax"), loose = aph_waive(m, "loose");
+    aph_send(m, q.from, aph_str(lax ? "lax" : loose ? "loose" : "ok"));
+}
+
+/* A waiver is needed if the trace is rejected without it; a trace that cannot be read shows nothing. */
+static void test_needed_waivers(void **unused)
+{
+    (void)unused;
+    static const aph_waiver waivers[] = {APH_WAIVER("lax", "responds lax"), APH_WAIVER("loose", "responds loose"), {0}};
+    const aph_model m = {.version = APH_MODEL_VERSION, .name = "lax", .step = lax_step, .rpc = true,
+                         .waivers = waivers, .waived = 3};
+    const char *text = "{\"conn\":1,\"send\":1}\n{\"conn\":1,\"recv\":\"lax\"}\n";
+    char path[] = "/tmp/test_check-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    close(fd);
+    assert_json(aphi_waive_needs(&m, path, NULL, NULL), "{\"lax\":\"needed\",\"loose\":\"not needed\"}");
+    unlink(path);
+    assert_json(aphi_waive_needs(&m, path, NULL, NULL), "{\"lax\":\"unclear\",\"loose\":\"unclear\"}");
+}
+
+static int64_t patience_of(const char *spec)
+{
+    aph_loaded_model loaded;
+    aph_load_error error = {0};
+    if (!aph_model_load(spec, &loaded, &error))
+        fail_msg("%s", error.message);
+    int64_t ms = loaded.model->patience_ms ? loaded.model->patience_ms(aph_int(1)) : 0;
+    aph_model_unload(&loaded);
+    return ms;
+}
+
+/* A loaded model has all its fields, also the latest ones. */
+static void test_fields_of_a_loaded_model(void **unused)
+{
+    (void)unused;
+    char path[] = "/tmp/test_check-XXXXXX.c";
+    int fd = mkstemps(path, 2);
+    FILE *f = fdopen(fd, "w");
+    fputs("#include <antiphon/model.h>\n"
+          "static void step(aph *m, aph_value *s) {\n"
+          "    aph_request q = aph_recv(m); (void)s;\n"
+          "    aph_send(m, q.from, q.message);\n"
+          "}\n"
+          "static int64_t patience_ms(aph_value request) { return request ? 77 : 0; }\n"
+          "static const aph_model echo = {.version = APH_MODEL_VERSION, .name = \"echo\", .step = step, .rpc = true,\n"
+          "                               .patience_ms = patience_ms};\n"
+          "APH_MODEL(echo)\n", f);
+    fclose(f);
+    assert_int_equal(patience_of(path), 77);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_formats),       cmocka_unit_test(test_explanations),
         cmocka_unit_test(test_waivers),       cmocka_unit_test(test_tied_partitions),
         cmocka_unit_test(test_stop),          cmocka_unit_test(test_many_files),
+        cmocka_unit_test(test_needed_waivers), cmocka_unit_test(test_fields_of_a_loaded_model),
     };
     return cmocka_run_group_tests(tests, NULL, fresh_heap);
 }

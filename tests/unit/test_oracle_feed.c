@@ -187,6 +187,42 @@ static void test_grows(void **unused)
     aphi_oracle_feed_close(w);
 }
 
+/* Concurrent appends have many orders, none of which gives the value that is read: a second is enough to find out. */
+static void test_limit(void **unused)
+{
+    (void)unused;
+    enum { N = 6 };
+    char error[200];
+    aph_oracle_options options = {.environment = "tcp", .memory = 1 << 30};
+    aphi_oracle_feed *w = aphi_oracle_feed_open(subject_kv.model, &options, true, error, sizeof error);
+    assert_non_null(w);
+    int64_t begin = aphi_clock_ns();
+    for (int i = 0; i < N; i++)
+        aphi_oracle_feed_sent(w, i, aph_record("f", aph_str("append"), "key", aph_str("k"), "value",
+                                               aph_strf("%d", i)), begin);
+    for (int i = 0; i < N; i++)
+        aphi_oracle_feed_received(w, i, aph_str("ok"), (uint64_t)i);
+    uint64_t get = aphi_oracle_feed_sent(w, N, aph_record("f", aph_str("get"), "key", aph_str("k")), begin);
+    aphi_oracle_feed_received(w, N, aph_str("none of them"), get);
+    assert_int_equal(aphi_oracle_feed_advance_all(w, begin), APH_FAIL);
+    assert_true(aphi_partitions_stats(aphi_oracle_feed_partitions(w)).configurations > 1000);
+    aphi_oracle_feed_close(w);
+}
+
+/* Without rpc, observations are judged together, so that later responses show the order of the requests. */
+static void test_held(void **unused)
+{
+    (void)unused;
+    char error[200];
+    size_t n;
+    aph_oracle_options options = {.environment = "tcp"};
+    aphi_oracle_feed *w = aphi_oracle_feed_open(subject_chatty.model, &options, false, error, sizeof error);
+    assert_non_null(w);
+    assert_true(aphi_partitions_all(aphi_oracle_feed_partitions(w), &n)->oracle->held);
+    assert_int_equal(n, 1);
+    aphi_oracle_feed_close(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +230,8 @@ int main(void)
         cmocka_unit_test(test_not_paired),
         cmocka_unit_test(test_waits),
         cmocka_unit_test(test_grows),
+        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

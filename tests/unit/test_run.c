@@ -463,6 +463,22 @@ static void test_closes_settled(void **state)
     assert_int_equal(count_events(w, APHI_RUN_EVENT_DROPPED), 1);
 }
 
+/* The subject closes connections soon after a response. The longest time is recorded. */
+static void test_time_of_closing(void **state)
+{
+    world *w = *state;
+    char *script;
+    size_t n;
+    FILE *out = open_memstream(&script, &n);
+    for (int c = 0; c < 20; c++)
+        fprintf(out, "{'label':%d,'conn':%d,'send':'bye'}\n", 2 * c + 1, c);
+    fprintf(out, "{'label':99,'conn':0,'send':'a','wait':{'pause_us':50000}}\n");
+    fclose(out);
+    expect_run(w, &echo_closes, script, APHI_RUN_PASS, "explains");
+    assert_true(w->run->losses.closing_ns > 0 && w->run->losses.closing_ns <= w->took);
+    free(script);
+}
+
 /* The subject resets connections with several requests on each. */
 static void run_with_resets(world *w, int connections, int requests, aphi_run_verdict outcome, const char *why)
 {
@@ -716,6 +732,7 @@ int main(void)
         TEST(test_patience_follows),
         TEST(test_slow_is_not_silent), TEST(test_dead),        TEST(test_reset),          TEST(test_refused),
         TEST(test_wrong_then_dead), TEST(test_malformed),      TEST(test_cut_off),        TEST(test_closes_settled),
+        TEST(test_time_of_closing),
         TEST(test_loss), TEST(test_excused), TEST(test_many_losses),
         TEST(test_few_resets),      TEST(test_many_resets), TEST(test_reset_of_a_single_connection),
         TEST(test_must_not_close), TEST(test_close_and_reopen), TEST(test_loose), TEST(test_loose_and_patient),

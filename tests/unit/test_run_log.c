@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 #include <stdlib.h>
+#include <string.h>
 #include "tester/run_log.h"
 
 static void note(aphi_run_log *d, int64_t i)
@@ -70,11 +71,37 @@ static void actions_are_all_kept(void **unused)
     aphi_run_log_free(&d);
 }
 
+/* The script is cut off only at its limits: 2^17 actions, or 128 MB. */
+static void long_scripts_are_cut(void **unused)
+{
+    (void)unused;
+    aphi_run_log d = {0};
+    for (int64_t i = 0; i < 1 << 17; i++)
+        aphi_run_log_action(&d, &(aphi_action){.label = 2 * i + 1, .send = aph_int(i)});
+    assert_false(d.actions_cut);
+    aphi_run_log_action(&d, &(aphi_action){.label = 1 << 19, .send = aph_int(1)});
+    assert_true(d.actions_cut);
+    assert_int_equal(d.action_count, 1 << 17);
+    aphi_run_log_free(&d);
+    enum { MB = 1 << 20 };
+    char *text = malloc(MB + 1);
+    memset(text, 'x', MB);
+    text[MB] = 0;
+    d = (aphi_run_log){0};
+    for (int64_t i = 0; i < 60; i++)
+        aphi_run_log_action(&d, &(aphi_action){.label = 2 * i + 1, .send = aph_str(text)});
+    assert_false(d.actions_cut);
+    assert_int_equal(d.action_count, 60);
+    aphi_run_log_free(&d);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_events_are_kept),
         cmocka_unit_test(actions_are_all_kept),
+        cmocka_unit_test(long_scripts_are_cut),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     aph_heap_close();
