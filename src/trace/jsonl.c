@@ -32,6 +32,12 @@ static int get_message(aphi_trace *t, aphi_cursor *c, aphi_slice text, aph_value
     return aphi_json_build(c, text, message) ? 1 : aphi_trace_fail_cursor(t, c);
 }
 
+/* With calls_apart, a call of the server gets one response. */
+static bool makes_calls(const aphi_trace *t, int64_t connection)
+{
+    return t->model && t->model->calls_apart && connection >= APH_ACCEPTED;
+}
+
 static int read_send(aphi_trace *t, aphi_cursor *c, aphi_slice text, aphi_observation *o)
 {
     o->kind = APHI_SENT;
@@ -42,6 +48,10 @@ static int read_send(aphi_trace *t, aphi_cursor *c, aphi_slice text, aphi_observ
         return aphi_trace_fail(t, APHI_TRACE_MALFORMED, text.at,
                                "connections from %lld on are opened by the server and begin with \"recv\"; give the "
                                "connections of clients smaller numbers", (long long)APH_ACCEPTED);
+    if (makes_calls(t, o->connection) && !queue->calls--)
+        return aphi_trace_fail(t, APHI_TRACE_ORPHAN, text.at,
+                               "connection %lld has no open call of the server; add the missing \"recv\" line, or "
+                               "remove the second response", (long long)o->connection);
     aphi_open_queue_push(queue, o->number);
     queue->line = o->line;
     return 1;
@@ -50,6 +60,7 @@ static int read_send(aphi_trace *t, aphi_cursor *c, aphi_slice text, aphi_observ
 static int end_request(aphi_trace *t, aphi_observation *o, const char *where)
 {
     aphi_open_queue *queue = aphi_open_requests_at(&t->open_requests, o->connection);
+    queue->calls += makes_calls(t, o->connection) && o->kind == APHI_RECEIVED;
     if (queue->count > 0) {
         o->ends = aphi_open_queue_pop(queue);
         return 1;

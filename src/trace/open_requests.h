@@ -22,6 +22,7 @@ typedef struct aphi_open_queue {
     aph_value request;      /* the open request of a Jepsen process */
     aph_value function;     /* the :f of that request */
     uint64_t line;          /* of the last request */
+    uint64_t calls;         /* of the server on this connection, without a response so far */
 } aphi_open_queue;
 
 typedef struct aphi_open_requests {

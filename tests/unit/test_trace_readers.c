@@ -229,6 +229,20 @@ static void unpaired_models_may_send_without_requests(void **state)
     check_bytes(text, strlen(text), (aphi_trace_options){.model = &model}, "S1@1 1\nR1@2 ends 0 1\nORPHAN 3:18\n");
 }
 
+static void a_call_of_the_server_gets_one_response(void **state)
+{
+    (void)state;
+    aph_model model = {.version = APH_MODEL_VERSION, .name = "calls", .calls_apart = true};
+    const char *text = "{\"conn\":4294967296,\"recv\":1}\n{\"conn\":4294967296,\"send\":2}\n"
+                       "{\"conn\":4294967296,\"recv\":3}\n{\"conn\":4294967296,\"send\":4}\n"
+                       "{\"conn\":4294967296,\"send\":5}\n";
+    check_bytes(text, strlen(text), (aphi_trace_options){.model = &model},
+                "R4294967296@1 1\nS4294967296@2 2\nR4294967296@3 ends 1 3\nS4294967296@4 4\nORPHAN 5:27\n");
+    model.calls_apart = false;
+    check_bytes(text, strlen(text), (aphi_trace_options){.model = &model},
+                "R4294967296@1 1\nS4294967296@2 2\nR4294967296@3 ends 1 3\nS4294967296@4 4\nS4294967296@5 5\n");
+}
+
 /* ---- Jepsen ------------------------------------------------------------------------------------------------------ */
 
 static void logs_read(void **state)
@@ -524,6 +538,7 @@ int main(void)
         cmocka_unit_test(json_limits_are_read),
         cmocka_unit_test(nul_bytes),
         cmocka_unit_test(unpaired_models_may_send_without_requests),
+        cmocka_unit_test(a_call_of_the_server_gets_one_response),
         cmocka_unit_test(logs_read),
         cmocka_unit_test(log_errors),
         cmocka_unit_test(edn_reads),
