@@ -505,7 +505,7 @@ static void test_responses_of_a_distinguished_connection(void **unused)
     aph_oracle_close(o);
 }
 
-/* "x" changes the state, "who" shows the connection. */
+/* "x" changes the state, the other request shows the connection. */
 static void who_step(aph *m, aph_value *state)
 {
     aph_request q = aph_recv(m);
@@ -521,8 +521,8 @@ static aph_verdict ask(aph_oracle *o, const char *request, aph_value answer)
     return aph_oracle_received(o, 1, answer);
 }
 
-/* Two lost requests were interchanged in an earlier window. When the model is found to distinguish connections, a failure
- * is certain only if both were on the same connection. */
+/* Two lost requests were interchanged in an earlier window. When the model is found to distinguish connections, a
+ * failure is certain only if both were on the same connection. */
 static void test_interchanged_requests(void **unused)
 {
     (void)unused;
