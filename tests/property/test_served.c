@@ -114,7 +114,9 @@ static void test_models_pass(void **unused)
         }
 }
 
-/* Every mutant is rejected within three runs. */
+/* Every mutant is rejected within three runs with four connections, or within three with one. On a busy machine, most
+ * requests of several connections are concurrent, which explains many violations of the order of responses; on one
+ * connection, the verdict depends only on the seed. */
 static void test_mutants_fail(void **unused)
 {
     (void)unused;
@@ -126,10 +128,10 @@ static void test_mutants_fail(void **unused)
             continue;
         for (const aph_model *const *m = models[i]->mutants; m && *m; m++, mutants++) {
             int code = 0;
-            for (unsigned seed = 1; seed <= 3 && code == 0; seed++) {
+            for (unsigned seed = 1; seed <= 6 && code == 0; seed++) {
                 char path[128];
-                record(models[i], (*m)->name, "1", (load_options){.connections = 4, .depth = 1, .requests = 400}, seed,
-                       path);
+                load_options how = {.connections = seed <= 3 ? 4 : 1, .depth = 1, .requests = 400};
+                record(models[i], (*m)->name, "1", how, seed, path);
                 code = judged(models[i], path);
             }
             if (code != 1)
