@@ -36,6 +36,17 @@ typedef struct aph_request {
 
 typedef void aph_step(aph *m, aph_value *state);
 
+/* Messages that stand for the opening and the end of a connection, for models with aph_model.connections. A model
+ * receives the first three from a client, each in its place in the order of the connection, and ends a connection by
+ * sending APH_CLOSED. None of them is data: no codec encodes them, and no part of a message may contain them. */
+#define APH_OPENED ((aph_value)(uintptr_t)12) /* the client opened the connection */
+#define APH_CLOSED ((aph_value)(uintptr_t)20) /* the sender closed its side: nothing more arrives from it */
+#define APH_BROKEN ((aph_value)(uintptr_t)28) /* the connection was reset: messages in flight, either way, are lost */
+/* Only for observations (oracle.h): the client closed both sides. The model receives APH_CLOSED after the requests that
+ * were sent before, or APH_BROKEN instead of any of them: a system resets a connection when data arrives for a client
+ * that is gone. */
+#define APH_LEFT ((aph_value)(uintptr_t)36)
+
 /* ---- events of a step -------------------------------------------------------------------------------------------- */
 
 aph_request aph_recv(aph *m);                                    /* the next request on any connection */
@@ -43,6 +54,9 @@ aph_request aph_recv(aph *m);                                    /* the next req
  * the model chooses the number, and receives responses from that number. The tester does not know these numbers: it
  * matches such connections by their messages. rpc models must not use them. */
 void aph_send(aph *m, aph_connection to, aph_value message);
+/* Closes a connection, after the messages that were sent on it: the same as to send APH_CLOSED. The model receives
+ * nothing more from the connection, not even its end. Messages sent on a closed connection are lost. */
+void aph_close(aph *m, aph_connection to);
 aph_value aph_choose(aph *m, aph_kind sort, const char *name);   /* an internal choice: a new symbol of that sort */
 aph_value aph_choose_within(aph *m, int64_t low, int64_t high, const char *name); /* both inclusive; low <= high */
 bool aph_decide(aph *m, aph_value condition, const char *name);  /* a branch on a boolean that may be symbolic */
@@ -201,6 +215,10 @@ typedef struct aph_model {
      * if the model compiles with APH_OPAQUE_CONNECTIONS. If it is not set, the oracle runs each step of an rpc model on
      * all connections that use it. */
     bool ignores_connections;
+    /* The model receives APH_OPENED, APH_CLOSED and APH_BROKEN, may send before the first request, and may close
+     * connections. The tester opens and ends connections at any time. Such a model must not use the promises rpc, part,
+     * commute, reads, eager and answers. If it is false, the model gets none of them, and aph_close is an error. */
+    bool connections;
 } aph_model;
 
 /* Put APH_MODEL(my_model) at the end of a model's source file to make it loadable (aph_model_load in check.h). */

@@ -30,6 +30,7 @@ typedef enum aph_kind {
     APH_OBJECT,
     APH_SYMBOL, /* an unknown: a sort and a number */
     APH_TERM,   /* an operation with at least one symbolic operand */
+    APH_SIGNAL, /* not data: the opening or end of a connection (model.h) */
 } aph_kind;
 
 /* The operations of terms. All but the last two have two operands. */

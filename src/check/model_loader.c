@@ -18,6 +18,7 @@
 #include "base/process.h"
 #include "models/models.h"
 #include "models/prog.h"
+#include "tree/step.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -199,7 +200,8 @@ static bool open_library(const char *path, const char *shown, aph_loaded_model *
     if (!model->name || !model->step)
         return fail(error, APH_LOAD_NO_MODEL, "%s: the model has no %s", shown, model->name ? ".step" : ".name");
     loaded->model = loaded->copy = copy_model(loaded->library, model);
-    return true;
+    return !aphi_model_contradiction(loaded->model) ||
+           fail(error, APH_LOAD_NO_MODEL, "%s: %s", shown, aphi_model_contradiction(loaded->model));
 }
 
 /* ---- directories ------------------------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include "oracle/evidence.h"
 
 #include "base/memory.h"
+#include "oracle/connections.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -103,6 +104,7 @@ static aph_oracle *open_probe(const aph_oracle *o, size_t length, uint32_t open,
     uint32_t *answered = find_answers(o);
     probe->visit_max = visits;
     probe->window_max = SIZE_MAX;
+    aphi_connections_copy(o, probe);
     copy_base(o, probe, answered, length, open);
     copy_roots(o, probe);
     probe->idle_trim_at = SIZE_MAX;

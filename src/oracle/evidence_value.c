@@ -130,7 +130,7 @@ static aph_value order_lines(const aph_oracle *probe, const aphi_allowed *a)
     aph_value *lines = aphi_alloc((a->order_count + 1) * sizeof *lines);
     for (size_t k = 0; k < a->order_count; k++)
         for (size_t i = 0, found = n; i < probe->op_count && n == found; i++)
-            if (probe->ops[i].id == a->order[k].id)
+            if (probe->ops[i].id == (a->order[k].id & ~APHI_TAKEN_BROKEN))
                 lines[n++] = aph_int((int64_t)probe->ops[i].line);
     aph_value order = aph_array(n, lines);
     free(lines);

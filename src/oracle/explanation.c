@@ -47,6 +47,7 @@ typedef struct builder {
     size_t path_of, path_at;
     bool *explained;           /* by event, if unpaired: responses explained so far */
     aph_value opened;      /* connection that the server opened -> number in the model */
+    aph_value closed;      /* object: connections that the server has closed */
     int64_t *connections;  /* by event: its number in the model */
     size_t now;            /* first event of the history that can come after the run so far */
     sent_message *sent_messages;
@@ -123,7 +124,7 @@ static void require(builder *t, aph_value condition)
 /* Returns the answer at the next branch. The paths of the requests are consecutive. */
 static aph_value next_branch(builder *t)
 {
-    while (t->path_of < t->order_count && (t->order[t->path_of].id == APHI_OPENED ||
+    while (t->path_of < t->order_count && (t->order[t->path_of].id == APHI_ACCEPTED ||
                                            t->path_at >= aph_count(t->order[t->path_of].path))) {
         t->path_of++;
         t->path_at = 0;
@@ -133,29 +134,41 @@ static aph_value next_branch(builder *t)
 
 static bool take_request(builder *t, aph_value *answer)
 {
-    while (t->order_at < t->order_count && t->order[t->order_at].id >= APHI_OPENED)
+    while (t->order_at < t->order_count && t->order[t->order_at].id >= APHI_ACCEPTED)
         t->order_at++;
     if (t->order_at == t->order_count)
         return false;
-    t->current = t->requests[t->order[t->order_at++].id];
+    uint64_t id = t->order[t->order_at++].id;
+    bool breaks = id & APHI_TAKEN_BROKEN;
+    t->current = t->requests[id & ~APHI_TAKEN_BROKEN];
     if (t->now <= t->current)
         t->now = t->current + 1;
     const aphi_history_event *e = &t->history->events[t->current];
-    append(&t->taken, aph_int((int64_t)e->number));
+    aph_value number = aph_int((int64_t)e->number);
+    append(&t->taken, breaks ? APH_ARRAY_OF(number, aph_str("broken")) : number);
     append(&t->lines, aph_int((int64_t)e->line));
-    *answer = APH_ARRAY_OF(aph_int(t->connections[t->current]), e->message);
+    *answer = APH_ARRAY_OF(aph_int(t->connections[t->current]), breaks ? APH_BROKEN
+                                                              : e->message == APH_LEFT ? APH_CLOSED : e->message);
     return true;
 }
 
-static size_t find_response(builder *t, int64_t connection)
+/* Returns the index of the event that observes the message; SIZE_MAX if none does. */
+static size_t find_response(builder *t, int64_t connection, aph_value message)
 {
     const aphi_history_event *e = t->history->events;
+    aph_value name = aph_int(connection);
+    if (aph_has(t->closed, name))
+        return SIZE_MAX;
+    if (message == APH_CLOSED)
+        t->closed = aph_set(t->closed, name, aph_bool(true));
     if (t->history->lossy)
         return SIZE_MAX;
     if (t->history->paired)
         return t->current == SIZE_MAX ? SIZE_MAX : e[t->current].other;
     for (size_t i = 0; i < t->history->count; i++)
         if (e[i].answer && t->connections[i] == connection && !t->explained[i]) {
+            if (e[i].message == APH_BROKEN) /* the close, or a message before it that was lost */
+                return SIZE_MAX;
             t->explained[i] = true;
             return i;
         }
@@ -181,7 +194,7 @@ static bool answer_event(void *context, const aph_event *event, aph_value *answe
     switch (event->kind) {
     case APH_EVENT_RECV: return take_request(t, answer);
     case APH_EVENT_SEND:
-        due = find_response(t, event->to);
+        due = find_response(t, event->to, event->value);
         if (t->history->lossy)
             APHI_PUSH(t->sent_messages, t->sent_count, t->sent_capacity,
                       (sent_message){event->to, event->value, t->now});
@@ -244,7 +257,7 @@ static void map_connections(builder *t)
     const aphi_history_event *e = t->history->events;
     t->opened = aph_object();
     for (size_t i = 0; i < t->order_count; i++)
-        if (t->order[i].id == APHI_OPENED)
+        if (t->order[i].id == APHI_ACCEPTED)
             t->opened = aph_set(t->opened, aph_at(t->order[i].path, 0), aph_at(t->order[i].path, 1));
     t->connections = aphi_alloc((t->history->count + 1) * sizeof *t->connections);
     for (size_t i = 0; i < t->history->count; i++)
@@ -253,7 +266,7 @@ static void map_connections(builder *t)
 
 aph_value aphi_explain(const aph_oracle *o, const aphi_history *history)
 {
-    builder t = {.history = history, .current = SIZE_MAX};
+    builder t = {.history = history, .current = SIZE_MAX, .closed = aph_object()};
     t.order = aphi_oracle_order(o, &t.order_count);
     map_connections(&t);
     t.requests = aphi_alloc((history->count + 1) * sizeof *t.requests);

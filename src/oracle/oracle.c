@@ -8,7 +8,9 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "oracle/connections.h"
 #include "solve/z3.h"
+#include "tree/step.h"
 #include "tree/step_guard.h"
 #include "value/heap.h"
 
@@ -153,7 +155,12 @@ aph_oracle *aphi_oracle_open_on(const aph_model *model, const aph_oracle_options
         snprintf(error, error_size, "environment %s: unknown; use " APHI_ENV_NAMES, options->environment);
         return NULL;
     }
+    if (aphi_model_contradiction(model)) {
+        snprintf(error, error_size, "%s", aphi_model_contradiction(model));
+        return NULL;
+    }
     aph_oracle *o = alloc_oracle();
+    o->connections = model->connections && !env.lossy;
     o->model = model;
     o->options = *options;
     o->env = env;
@@ -199,6 +206,7 @@ void aph_oracle_close(aph_oracle *o)
         free(o->allowed[i].order);
     free(o->allowed);
     aphi_memo_deinit(&o->memo);
+    aphi_connections_deinit(o);
     free(o->related);
     free(o->reached);
     void *const arrays[] = {o->ops,     o->events, o->used,   o->optional,   o->bits,  o->queues,
@@ -386,6 +394,7 @@ uint32_t aphi_oracle_add_request(aph_oracle *o, int64_t connection, aph_value me
                                  .next = APHI_NONE,
                                  .future = future,
                                  .line = o->line,
+                                 .signal = aphi_is_signal(message),
                                  .reads = o->rpc && future == APH_FUTURE_ANSWER && o->model->reads &&
                                           o->model->reads(message, answer)};
     o->known_answers += future == APH_FUTURE_ANSWER;
@@ -426,12 +435,25 @@ static uint32_t add_delivery(aph_oracle *o, int64_t connection, aph_value messag
     return index;
 }
 
+static APHI_COLD aph_verdict reject_answer(aph_oracle *o, int64_t connection, const char *what)
+{
+    o->fault = APH_FAULT_ANSWER;
+    o->fault_line = o->line;
+    snprintf(o->message, sizeof o->message, "connection %lld: %s", (long long)connection, what);
+    return o->verdict = APH_UNKNOWN;
+}
+
 aph_verdict aph_oracle_sent(aph_oracle *o, int64_t connection, aph_value message, const aph_lookahead *known,
                             uint64_t *request)
 {
     if (!accepts_events(o))
         return o->verdict;
     arm_guard(o);
+    const char *wrong = o->connections ? aphi_connections_sent(o, connection, message) : NULL;
+    if (wrong)
+        return reject_answer(o, connection, wrong);
+    if (!o->connections && aphi_is_signal(message))
+        return o->verdict; /* the model does not receive it, or the environment has no connections */
     uint32_t index = aphi_oracle_add_request(o, connection, message, known);
     if (request)
         *request = o->ops[index].id;
@@ -441,19 +463,16 @@ aph_verdict aph_oracle_sent(aph_oracle *o, int64_t connection, aph_value message
     return advance(o);
 }
 
-static APHI_COLD aph_verdict reject_answer(aph_oracle *o, int64_t connection, const char *what)
-{
-    o->fault = APH_FAULT_ANSWER;
-    o->fault_line = o->line;
-    snprintf(o->message, sizeof o->message, "connection %lld: %s", (long long)connection, what);
-    return o->verdict = APH_UNKNOWN;
-}
-
 aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value message)
 {
     if (!accepts_events(o))
         return o->verdict;
     arm_guard(o);
+    const char *wrong = o->connections ? aphi_connections_received(o, connection, message) : NULL;
+    if (wrong)
+        return reject_answer(o, connection, wrong);
+    if (!o->connections && aphi_is_signal(message))
+        return o->verdict;
     o->answers++;
     uint32_t index = APHI_NONE;
     if (o->rpc) {
@@ -478,6 +497,9 @@ aph_verdict aph_oracle_received(aph_oracle *o, int64_t connection, aph_value mes
 /* Without rpc it is unknown which response is lost, so further messages on the connection are ignored. */
 static aph_verdict lose_connection(aph_oracle *o, int64_t connection)
 {
+    if (o->connections)
+        return aphi_connections_is_over(o, connection) ? o->verdict
+                                                       : aph_oracle_sent(o, connection, APH_LEFT, NULL, NULL);
     /* The lost request is also unknown, so no pending request constrains later ones. */
     for (size_t i = 0; i < o->op_count; i++)
         if (o->ops[i].connection == connection && o->ops[i].end_at == UINT64_MAX)
@@ -529,6 +551,8 @@ aph_verdict aph_oracle_lost(aph_oracle *o, uint64_t request)
         aphi_request *a = &o->ops[i];
         if (a->id != request || a->future != APH_FUTURE_OPEN || a->lost)
             continue;
+        if (o->connections)
+            return lose_connection(o, a->connection);
         a->lost = true;
         a->end_at = o->event_base + o->event_count;
         if (!o->rpc)

@@ -48,7 +48,7 @@ uint32_t aphi_pending_full_oldest(const aph_oracle *o, int64_t connection)
     size_t held = 0;
     for (size_t i = 0; i < o->pending_count; i++) {
         const aphi_request *a = &o->ops[o->pending[i]];
-        if (a->connection != connection || aphi_is_taken(o, a) || aphi_is_abandoned(o, a))
+        if (a->connection != connection || aphi_is_taken(o, a) || aphi_is_abandoned(o, a) || a->signal)
             continue;
         held++;
         if (oldest == APHI_NONE || a->id < o->ops[oldest].id)

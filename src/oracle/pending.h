@@ -58,9 +58,9 @@ static inline bool aphi_is_abandoned(const aph_oracle *o, const aphi_request *a)
 /* Returns true if the environment allows this request to reach the server now. */
 static inline bool aphi_can_arrive(const aph_oracle *o, const aphi_request *a)
 {
-    if (o->env.buffer && !aphi_is_abandoned(o, a) && aphi_pending_held(o, a->connection) >= o->env.buffer)
+    if (o->env.buffer && !a->signal && !aphi_is_abandoned(o, a) && aphi_pending_held(o, a->connection) >= o->env.buffer)
         return false;
-    if (!o->env.fifo || a->previous == APHI_NONE)
+    if (!o->env.fifo || a->previous == APHI_NONE || a->message == APH_BROKEN || a->message == APH_LEFT)
         return true;
     const aphi_request *before = &o->ops[a->previous];
     return aphi_is_over(o, before) || aphi_is_taken(o, before);

@@ -25,6 +25,7 @@ typedef struct walk {
     size_t begun_at;
     size_t order_at;
     uint32_t taken;        /* the current request */
+    bool breaks;           /* it is the break of a connection */
     aph_value path;
     size_t path_at;
     aph_value opened;      /* connections that the server opened in the window -> numbers of the model */
@@ -78,9 +79,10 @@ static uint32_t find_request(const aph_oracle *o, uint64_t id)
 /* Returns false if the step of the explanation is not a request. */
 static bool take_step(walk *w, const aphi_taken *t)
 {
-    if (t->id == APHI_OPENED)
+    if (t->id == APHI_ACCEPTED)
         w->opened = aph_set(w->opened, aph_at(t->path, 0), aph_at(t->path, 1));
-    w->taken = t->id >= APHI_OPENED ? APHI_NONE : find_request(w->probe, t->id);
+    w->taken = t->id >= APHI_ACCEPTED ? APHI_NONE : find_request(w->probe, t->id & ~APHI_TAKEN_BROKEN);
+    w->breaks = t->id & APHI_TAKEN_BROKEN;
     w->path = t->path;
     w->path_at = 0;
     return w->taken != APHI_NONE;
@@ -99,7 +101,9 @@ static bool take_request(walk *w, aph_value *answer)
             return false;
     while (!take_step(w, &w->allowed->order[w->order_at++]));
     const aphi_request *a = &w->probe->ops[w->taken];
-    *answer = APH_ARRAY_OF(aph_int(connection_of(w, a->connection)), a->message);
+    *answer = APH_ARRAY_OF(aph_int(connection_of(w, a->connection)), w->breaks ? APH_BROKEN
+                                                                     : a->message == APH_LEFT ? APH_CLOSED
+                                                                                              : a->message);
     w->idle = 0;
     return true;
 }

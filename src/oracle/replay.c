@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "tree/step.h"
+#include "value/heap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,8 @@ typedef struct replay {
     size_t current;         /* the request taken last */
     uint8_t *done;          /* by event: how often a request was taken, or a response sent */
     int64_t *connections;   /* by event: its number in the model */
+    aph_value closed;       /* object: connections that the server has closed */
+    aph_value broken;       /* object: connections whose break the server has taken */
     size_t *sent;           /* by sent message: the event that observes it, or SIZE_MAX */
     int64_t *sent_to;
     size_t sent_count, sent_capacity, sent_to_capacity;
@@ -89,7 +92,8 @@ static size_t find_blocked(const replay *r, size_t request)
     const aphi_history_event *e = r->history->events;
     size_t later = 0;
     for (size_t i = request + 1; i < r->history->count; i++) {
-        later += !e[i].answer && !e[i].lost && e[i].connection == e[request].connection;
+        later += !e[i].answer && !e[i].lost && !aphi_is_signal(e[i].message) &&
+                 e[i].connection == e[request].connection;
         if (later == r->history->buffer)
             return i;
     }
@@ -99,7 +103,7 @@ static size_t find_blocked(const replay *r, size_t request)
 static bool violates_buffer(replay *r, size_t request)
 {
     const aphi_history_event *e = &r->history->events[request];
-    if (!r->history->buffer || e->lost)
+    if (!r->history->buffer || e->lost || aphi_is_signal(e->message))
         return false;
     if (!find_room(r, request))
         return !fail(r, "a request is taken although there is never room for earlier responses", e->number);
@@ -118,12 +122,35 @@ static bool is_opened(const replay *r, size_t request)
     return e[request].connection < APH_ACCEPTED;
 }
 
+/* Checks the order of a request on its connection. A break overtakes earlier requests, but not the opening. */
+static bool follows_earlier(replay *r, size_t request, bool breaks)
+{
+    const aphi_history_event *e = r->history->events;
+    aph_value name = aph_int(e[request].connection);
+    if (aph_has(r->closed, name))
+        return fail(r, "a request is taken from a connection that the server has closed", e[request].number);
+    if (aph_has(r->broken, name))
+        return fail(r, "a request is taken from a broken connection", e[request].number);
+    if (!breaks)
+        return is_in_order(r, request) ||
+               fail(r, "a request is taken before an earlier one of its connection", e[request].number);
+    if (e[request].message != APH_BROKEN && e[request].message != APH_LEFT)
+        return fail(r, "a connection breaks that the client has not broken", e[request].number);
+    r->broken = aph_set(r->broken, name, aph_bool(true));
+    for (size_t i = 0; i < request; i++)
+        if (e[i].message == APH_OPENED && e[i].connection == e[request].connection)
+            return r->done[i] || fail(r, "a connection breaks before it is opened", e[request].number);
+    return true;
+}
+
 static bool take_request(replay *r, aph_value *answer)
 {
-    aph_value number = aph_at(r->order, r->order_at);
+    aph_value entry = aph_at(r->order, r->order_at);
     if (r->order_at >= aph_count(r->order))
         return false;
     r->order_at++;
+    bool breaks = aph_kind_of(entry) == APH_ARRAY; /* [number, "broken"] */
+    aph_value number = breaks ? aph_at(entry, 0) : entry;
     size_t i = aph_is_int(number) && aph_int_of(number) >= 0 ? find_request(r->history, (uint64_t)aph_int_of(number))
                                                              : SIZE_MAX;
     if (i == SIZE_MAX)
@@ -131,8 +158,8 @@ static bool take_request(replay *r, aph_value *answer)
     if (r->done[i] > r->history->lossy)
         return fail(r, r->history->lossy ? "a request is taken three times" : "a request is taken twice",
                      r->history->events[i].number);
-    if (!r->history->lossy && !is_in_order(r, i))
-        return fail(r, "a request is taken before an earlier one of its connection", r->history->events[i].number);
+    if (!r->history->lossy && !follows_earlier(r, i, breaks))
+        return false;
     if (!is_opened(r, i))
         return fail(r, "the server receives on a connection that it has not opened",
                      r->history->events[i].number);
@@ -142,7 +169,9 @@ static bool take_request(replay *r, aph_value *answer)
         r->now = i + 1;
     if (violates_buffer(r, i))
         return false;
-    *answer = APH_ARRAY_OF(aph_int(r->connections[i]), r->history->events[i].message);
+    aph_value message = r->history->events[i].message;
+    *answer = APH_ARRAY_OF(aph_int(r->connections[i]), breaks ? APH_BROKEN
+                                                       : message == APH_LEFT ? APH_CLOSED : message);
     return true;
 }
 
@@ -179,19 +208,34 @@ static void record_send(replay *r, int64_t to, size_t seen)
     r->sent[r->sent_count++] = seen;
 }
 
+/* Records the close of a connection. Returns true if the message is lost, because the connection was closed before. */
+static bool is_lost_on_closed(replay *r, const aph_event *event)
+{
+    aph_value name = aph_int(event->to);
+    bool lost = aph_has(r->closed, name);
+    if (event->value == APH_CLOSED)
+        r->closed = aph_set(r->closed, name, aph_bool(true));
+    return lost;
+}
+
 static bool check_send(replay *r, const aph_event *event)
 {
     if (aph_is_symbolic(event->value))
         return fail(r, "the model sends a message without a value", r->order_at);
     if (r->history->lossy)
         return explain_equal(r, event);
+    if (is_lost_on_closed(r, event))
+        return true;
     size_t i = find_response(r, event->to);
+    bool reset = i != SIZE_MAX && r->history->events[i].message == APH_BROKEN;
+    if (reset && event->value != APH_CLOSED)
+        return true; /* lost before the reset */
     if (r->history->buffer)
         record_send(r, event->to, i);
     if (i == SIZE_MAX)
         return true; /* not observed */
     uint64_t number = r->history->events[i].number;
-    if (event->value != r->history->events[i].message)
+    if (!reset && event->value != r->history->events[i].message)
         return fail(r, "the response of the model differs from the observed one", number);
     if (r->now > i)
         return fail(r, "a response was observed before its request could have been taken", number);
@@ -253,7 +297,8 @@ static void run_order(replay *r, const aph_model *model, aph_value state)
         const aphi_history_event *e = &r->history->events[i];
         if (e->answer && !r->done[i])
             fail(r, "a response is not explained", e->number);
-        if (!e->answer && !e->lost && !r->done[i] && r->history->buffer && find_blocked(r, i) != SIZE_MAX)
+        bool ended = aph_has(r->closed, aph_int(e->connection)) || aph_has(r->broken, aph_int(e->connection));
+        if (!e->answer && !e->lost && !ended && !r->done[i] && r->history->buffer && find_blocked(r, i) != SIZE_MAX)
             fail(r, "a request is never taken, although the buffer of its connection was needed for later ones",
                  e->number);
     }
@@ -308,6 +353,8 @@ bool aphi_replay(const aph_model *model, const aphi_history *history, aph_value 
                 .order = aph_field(explanation, "order"),
                 .choices = aph_field(explanation, "choices"),
                 .current = SIZE_MAX,
+                .closed = aph_object(),
+                .broken = aph_object(),
                 .why = why,
                 .why_size = why_size};
     r.done = aphi_alloc_zero((history->count + 1) * sizeof *r.done);

@@ -28,6 +28,7 @@
 #include "oracle/pending.h"
 
 #include "base/memory.h"
+#include "oracle/connections.h"
 #include "tree/step_guard.h"
 #include "value/heap.h"
 
@@ -84,7 +85,9 @@ static const aphi_successor *run_request(aph_oracle *o, const aphi_request *a, s
         if (o->model->calls_apart)
             aphi_outbox_close(&core, a->connection);
     }
-    const aphi_successor *results = aphi_machine_feed(o->machine, &core, from, a->message, mode, a->answer, n);
+    const aphi_successor *results =
+        a->signal ? aphi_connections_run(o, a, n)
+                  : aphi_machine_feed(o->machine, &core, from, a->message, mode, a->answer, n);
     if (aphi_machine_fault(o->machine, NULL) || aphi_machine_out_of_time(o->machine))
         record_fault(o, a);
     return results;
@@ -96,15 +99,29 @@ static void append_order(aph_oracle *o, uint64_t id, aph_value path)
     o->order[o->order_count++] = (aphi_taken){id, path};
 }
 
+/* A break that the server does not learn of is not a step of the model. */
+static void take_signal(aph_oracle *o, const aphi_request *a, const aphi_successor *result)
+{
+    bool breaks = aphi_connections_breaks(o, a, result), unnoticed = breaks && aphi_connections_misses_opening(o, a);
+    if (breaks)
+        aphi_connections_lose_earlier(o, a);
+    if (!unnoticed)
+        append_order(o, a->id | (breaks ? APHI_TAKEN_BROKEN : 0), result->path);
+}
+
 static void take_request(aph_oracle *o, const aphi_request *a, const aphi_successor *result)
 {
+    if (a->signal)
+        take_signal(o, a, result);
     o->core = result->core;
     aphi_set_bit(o->bits, a->slot);
-    if (!a->delivery)
+    if (o->connections)
+        aphi_connections_settle(o);
+    if (!a->delivery && !a->signal)
         append_order(o, a->id, result->path);
-    else if (a->connection >= APH_ACCEPTED)
-        append_order(o, APHI_OPENED, APH_ARRAY_OF(aph_int(a->connection),
-                                                 aph_int(aphi_outbox_own_number(&o->core, a->connection))));
+    else if (a->delivery && a->connection >= APH_ACCEPTED)
+        append_order(o, APHI_ACCEPTED, APH_ARRAY_OF(aph_int(a->connection),
+                                                   aph_int(aphi_outbox_own_number(&o->core, a->connection))));
     o->configurations++;
 }
 
@@ -571,7 +588,7 @@ static bool contradicts_responses(const aph_oracle *o, const aphi_core *core)
     size_t end = o->at + RESPONSES_AHEAD < o->event_count ? o->at + RESPONSES_AHEAD : o->event_count;
     for (size_t i = o->at; i < end; i++) {
         const aphi_observed_event *e = &o->events[i];
-        if (e->kind == APHI_OBSERVED_LOSS)
+        if (e->kind == APHI_OBSERVED_LOSS || e->message == APH_BROKEN)
             return false;
         if (e->kind != APHI_OBSERVED_ANSWER || e->connection >= APH_ACCEPTED || e->message == APHI_WILDCARD)
             continue;
@@ -712,11 +729,15 @@ static bool take_or_branch(aph_oracle *o, uint32_t target, bool target_only)
 static bool pass_request(aph_oracle *o, const aphi_observed_event *e)
 {
     const aphi_request *a = &o->ops[e->request];
+    if (o->connections && aphi_connections_discards(o, a))
+        aphi_set_bit(o->bits, a->slot);
     if ((o->env.immediate || o->eager) && !aphi_is_taken(o, a))
         return take_or_branch(o, e->request, true);
-    if (o->env.buffer && aphi_pending_full_oldest(o, a->connection) != APHI_NONE)
+    if (o->env.buffer && !a->signal && aphi_pending_full_oldest(o, a->connection) != APHI_NONE)
         return take_or_branch(o, aphi_pending_full_oldest(o, a->connection), false);
     aphi_pending_advance(o);
+    if (o->connections)
+        aphi_connections_settle(o);
     if (a->reads)
         take_read(o, a);
     return true;
@@ -750,8 +771,20 @@ static bool allow_undelivered(aph_oracle *o, int64_t connection)
     return take_or_branch(o, APHI_NONE, false);
 }
 
+/* A reset is the server's close, possibly after messages that were lost. */
+static bool pass_reset(aph_oracle *o, const aphi_observed_event *e)
+{
+    if (!aphi_outbox_is_closed(&o->core, e->connection))
+        return take_or_branch(o, APHI_NONE, false);
+    aphi_outbox_drop(&o->core, e->connection);
+    aphi_pending_advance(o);
+    return true;
+}
+
 static bool pass_answer(aph_oracle *o, const aphi_observed_event *e)
 {
+    if (e->message == APH_BROKEN)
+        return pass_reset(o, e);
     const aphi_request *a = e->request == APHI_NONE ? NULL : &o->ops[e->request];
     bool known = a && (a->future == APH_FUTURE_ANSWER || a->delivery);
     if (!o->rpc && aphi_outbox_is_ignored(&o->core, e->connection)) {

@@ -5,6 +5,7 @@
 #define APHI_ORACLE_SEARCH_H
 
 #include "base/compiler.h"
+#include "base/int_map.h"
 #include "env/env.h"
 #include "oracle/memo.h"
 #include "oracle/transition.h"
@@ -37,7 +38,17 @@ typedef struct aphi_request {
     bool delivery;         /* not a request, but an observed message where order is not preserved: to take it is to
                             * match it with a message in the outbox */
     bool quiet;            /* a delivery without a message: all messages in flight are lost */
+    bool signal;           /* the opening or an end of the connection; see connections.h */
 } aphi_request;
+
+/* A connection of a model with connections: the numbers of observations, UINT64_MAX if there was none. */
+typedef struct aphi_connection_state {
+    int64_t connection;
+    uint64_t opened_at;
+    uint64_t shut_at;      /* the client has closed its side */
+    uint64_t left_at;      /* the client has closed both sides, or broken the connection */
+    uint64_t closed_at;    /* the server has closed the connection */
+} aphi_connection_state;
 
 typedef enum aphi_observed {
     APHI_OBSERVED_REQUEST,
@@ -55,13 +66,15 @@ typedef struct aphi_observed_event {
 } aphi_observed_event;
 
 /* One step of an explanation: a taken request with its path through the model; or APHI_BEGUN with the path before the
- * first request; or APHI_OPENED with an array of the numbers of a connection for the tester and for the model. */
+ * first request; or APHI_ACCEPTED with an array of the numbers of a connection for the tester and for the model.
+ * APHI_TAKEN_BROKEN is added to the number of a departure that was taken as a break. */
 typedef struct aphi_taken {
     uint64_t id;
     aph_value path;
 } aphi_taken;
 #define APHI_BEGUN  UINT64_MAX
-#define APHI_OPENED (UINT64_MAX - 1)
+#define APHI_ACCEPTED (UINT64_MAX - 1)
+#define APHI_TAKEN_BROKEN (UINT64_C(1) << 62)
 
 /* A part of an explanation: a list, newest part first. */
 typedef struct aphi_segment {
@@ -168,6 +181,14 @@ struct aph_oracle {
     /* connections with pending requests: hash table, open addressing */
     aphi_request_queue *queues;
     size_t queue_capacity, queue_count;
+
+    /* with aph_model.connections; see connections.c */
+    bool connections;
+    aphi_int_map connection_index; /* to connection_states */
+    aphi_connection_state *connection_states;
+    size_t connection_count, connection_capacity;
+    aphi_successor *end_results; /* of aphi_connections_run: first those of a close, then those of a break */
+    size_t end_count, closing_count, end_capacity;
 
     /* kinds of requests tried in this round; see first_of_kind */
     struct aphi_kind_seen {

@@ -439,7 +439,7 @@ static void begin_run(aphi_machine *m, const key *k)
 static aph_value append_message(aph_value outbox, int64_t to, aph_value message)
 {
     aph_value queues = outbox ? outbox : aph_object(), name = aph_int(to), queue = aph_get(queues, name);
-    if (queue == aph_bool(false))
+    if (queue == aph_bool(false) || (queue && aph_at(queue, aph_count(queue) - 1) == APH_CLOSED))
         return outbox;
     return aph_set(queues, name, queue ? aph_push(queue, message) : APH_ARRAY_OF(message));
 }
@@ -825,6 +825,17 @@ const aphi_successor *aphi_machine_feed(aphi_machine *m, const aphi_core *core, 
     return find_successors(m, &k, n);
 }
 
+/* Renumbers the symbols after some of them are no longer used. */
+static void normalize_core(aphi_core *core)
+{
+    aph_value roots[3] = {core->state, core->answers, core->outbox};
+    if (core->store || core->fresh)
+        core->fresh = aphi_store_normalize(3, roots, &core->store);
+    core->state = roots[0];
+    core->answers = roots[1];
+    core->outbox = roots[2];
+}
+
 /* ---- the outbox -------------------------------------------------------------------------------------------------- */
 
 bool aphi_outbox_has(const aphi_core *core, int64_t connection)
@@ -840,6 +851,30 @@ bool aphi_outbox_is_ignored(const aphi_core *core, int64_t connection)
 void aphi_outbox_ignore(aphi_core *core, int64_t connection)
 {
     core->outbox = aph_set(core->outbox ? core->outbox : aph_object(), aph_int(connection), aph_bool(false));
+}
+
+bool aphi_outbox_is_closed(const aphi_core *core, int64_t connection)
+{
+    aph_value queue = core->outbox ? aph_get(core->outbox, aph_int(connection)) : APH_NIL;
+    return aph_kind_of(queue) == APH_ARRAY && aph_at(queue, aph_count(queue) - 1) == APH_CLOSED;
+}
+
+void aphi_outbox_drop(aphi_core *core, int64_t connection)
+{
+    core->outbox = aph_remove(core->outbox, aph_int(connection));
+    if (!aph_count(core->outbox))
+        core->outbox = APH_NIL;
+    normalize_core(core);
+}
+
+int64_t aphi_outbox_connection(aph_value name)
+{
+    size_t n;
+    const char *text = aph_bytes_of(&name, &n);
+    int64_t connection = 0;
+    for (size_t i = text[0] == '-'; i < n; i++)
+        connection = connection * 10 + (text[i] - '0');
+    return text[0] == '-' ? -connection : connection;
 }
 
 void aphi_machine_discard(aphi_core *core, int64_t connection, size_t place)
@@ -898,14 +933,10 @@ bool aphi_outbox_has_any(const aphi_core *core)
 
 void aphi_outbox_clear(aphi_core *core)
 {
-    aph_value roots[2] = {core->state, core->answers};
     if (!core->outbox)
         return;
     core->outbox = APH_NIL;
-    if (core->store || core->fresh)
-        core->fresh = aphi_store_normalize(2, roots, &core->store);
-    core->state = roots[0];
-    core->answers = roots[1];
+    normalize_core(core);
 }
 
 const aphi_successor *aphi_machine_deliver(aphi_machine *m, const aphi_core *core, int64_t connection, aph_value seen,
@@ -958,9 +989,7 @@ static bool is_own_queue(aph_value name, aph_value queue, int64_t *own)
     const char *text = aph_bytes_of(&name, &n);
     if (n < 2 || text[0] != '-' || aph_kind_of(queue) != APH_ARRAY)
         return false;
-    *own = 0;
-    for (size_t i = 1; i < n; i++)
-        *own = *own * 10 - (text[i] - '0');
+    *own = aphi_outbox_connection(name);
     return true;
 }
 

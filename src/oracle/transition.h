@@ -68,6 +68,12 @@ bool aphi_outbox_has_any(const aphi_core *core);
 void aphi_outbox_ignore(aphi_core *core, int64_t connection);
 bool aphi_outbox_is_ignored(const aphi_core *core, int64_t connection);
 void aphi_outbox_clear(aphi_core *core);
+/* Returns true if the last message for the connection is its close. */
+bool aphi_outbox_is_closed(const aphi_core *core, int64_t connection);
+/* Removes all messages for the connection. */
+void aphi_outbox_drop(aphi_core *core, int64_t connection);
+/* Returns the connection with this name in the outbox. */
+int64_t aphi_outbox_connection(aph_value name);
 /* Returns an array of all messages that can be observed next on the connection. */
 aph_value aphi_outbox_candidates(const aphi_machine *m, const aphi_core *core, int64_t connection);
 /* Returns the model's number for a connection that the server opened; 0 if it is unknown. */

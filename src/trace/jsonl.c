@@ -9,8 +9,18 @@
 #include "trace/json_scan.h"
 #include "trace/reader.h"
 
-enum { CONN, SEND, RECV, LOST, NOTE, HEADER, TIME, KEYS };
-static const char *const keys[KEYS] = {"conn", "send", "recv", "lost", "note", "antiphon", "time"};
+enum { CONN, SEND, RECV, LOST, OPEN, SHUT, CLOSE, ABORT, CLOSED, RESET, NOTE, HEADER, TIME, KEYS };
+static const char *const keys[KEYS] = {"conn",  "send",   "recv",  "lost", "open",     "shut", "close",
+                                       "abort", "closed", "reset", "note", "antiphon", "time"};
+
+/* The lines for the opening and the ends of a connection. */
+static const struct signal_line {
+    aphi_observation_kind kind;
+    aph_value message;
+} signal_lines[KEYS] = {
+    [OPEN] = {APHI_SENT, APH_OPENED},  [SHUT] = {APHI_SENT, APH_CLOSED},       [CLOSE] = {APHI_SENT, APH_LEFT},
+    [ABORT] = {APHI_SENT, APH_BROKEN}, [CLOSED] = {APHI_RECEIVED, APH_CLOSED}, [RESET] = {APHI_RECEIVED, APH_BROKEN},
+};
 
 static int get_connection(aphi_trace *t, aphi_cursor *c, const aphi_slice *found, int64_t *connection)
 {
@@ -91,6 +101,18 @@ static int read_lost(aphi_trace *t, aphi_slice text, aphi_observation *o)
     return end_request(t, o, text.at);
 }
 
+/* A model without connections does not use these lines. */
+static int read_signal(aphi_trace *t, int key, aphi_slice text, aphi_observation *o)
+{
+    if (!aphi_slice_is(text, "true"))
+        return aphi_trace_fail(t, APHI_TRACE_MALFORMED, text.at, "\"%s\" can only be true; leave it out otherwise",
+                               keys[key]);
+    bool used = t->model && t->model->connections && o->connection < APH_ACCEPTED;
+    o->kind = used ? signal_lines[key].kind : APHI_NOTE;
+    o->message = used ? signal_lines[key].message : APH_NIL;
+    return 1;
+}
+
 /* A note is any JSON. Text that cannot be converted to a value is kept as a string. */
 static int read_note(aphi_slice text, aphi_observation *o)
 {
@@ -114,21 +136,26 @@ static int check_header(aphi_trace *t, aphi_slice version)
 
 static int read_observation(aphi_trace *t, aphi_cursor *c, const aphi_slice *found, aphi_observation *o)
 {
-    int count = 0;
-    for (int i = SEND; i <= NOTE; i++)
+    int count = 0, key = 0;
+    for (int i = SEND; i <= NOTE; i++) {
         count += found[i].at != NULL;
+        key = found[i].at ? i : key;
+    }
     if (count != 1)
         return aphi_trace_fail(t, APHI_TRACE_MALFORMED, t->source.at,
-                               "a line must have one of \"send\", \"recv\", \"lost\" and \"note\"; this one has %s",
-                               count ? "more than one" : "none");
+                               "a line must have one of \"send\", \"recv\", \"lost\", \"note\", or \"open\" and the "
+                               "ends of a connection; this one has %s", count ? "more than one" : "none");
     if (found[NOTE].at)
         return read_note(found[NOTE], o);
     if (aphi_trace_check_order(t, &t->time, found[TIME], "time") < 0 || get_connection(t, c, found, &o->connection) < 0)
         return -1;
     o->process = o->connection;
-    if (found[SEND].at)
-        return read_send(t, c, found[SEND], o);
-    return found[RECV].at ? read_recv(t, c, found[RECV], o) : read_lost(t, found[LOST], o);
+    switch (key) {
+    case SEND: return read_send(t, c, found[SEND], o);
+    case RECV: return read_recv(t, c, found[RECV], o);
+    case LOST: return read_lost(t, found[LOST], o);
+    default: return read_signal(t, key, found[key], o);
+    }
 }
 
 /* Returns 2 for the header. */

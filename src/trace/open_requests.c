@@ -101,6 +101,12 @@ void aphi_open_queue_push(aphi_open_queue *queue, uint64_t number)
     queue->count++;
 }
 
+void aphi_open_queue_renumber(aphi_open_queue *queue)
+{
+    assert(queue->count > 0);
+    queue->open[(queue->first + queue->count - 1) & (queue->capacity - 1)]++;
+}
+
 uint64_t aphi_open_queue_pop(aphi_open_queue *queue)
 {
     assert(queue->count > 0);

@@ -35,6 +35,8 @@ void aphi_open_requests_deinit(aphi_open_requests *l);
 aphi_open_queue *aphi_open_requests_at(aphi_open_requests *l, int64_t process);
 void aphi_open_requests_mark(const aphi_open_requests *l);
 void aphi_open_queue_push(aphi_open_queue *queue, uint64_t number);
+/* Adds 1 to the number of the newest request. */
+void aphi_open_queue_renumber(aphi_open_queue *queue);
 uint64_t aphi_open_queue_pop(aphi_open_queue *queue); /* the oldest; there must be one */
 
 #endif

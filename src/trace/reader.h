@@ -7,6 +7,7 @@
 #ifndef APHI_TRACE_READER_H
 #define APHI_TRACE_READER_H
 
+#include "base/int_map.h"
 #include "trace/edn.h"
 #include "trace/open_requests.h"
 #include "trace/byte_source.h"
@@ -37,6 +38,9 @@ struct aphi_trace {
     uint64_t objects;      /* number of JSON objects read */
     bool ignore_times;
     aphi_latest time, index;
+    aphi_int_map opened;   /* connections, if the model has connections */
+    aphi_observation held; /* returned after the opening of its connection, if has_held */
+    bool has_held;
 };
 
 aphi_reader aphi_read_jsonl, aphi_read_log, aphi_read_edn, aphi_read_json;

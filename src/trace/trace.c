@@ -274,6 +274,7 @@ static void mark_trace(void *context)
 {
     aphi_trace *t = context;
     aphi_open_requests_mark(&t->open_requests);
+    aph_mark(t->held.message);
 }
 
 static aphi_trace *make_trace(const char *file, int fd, const void *bytes, size_t n, const aphi_trace_options *options)
@@ -318,8 +319,42 @@ void aphi_trace_close(aphi_trace *t)
     aphi_byte_source_deinit(&t->source);
     aphi_open_requests_deinit(&t->open_requests);
     aphi_edn_deinit(&t->edn);
+    aphi_int_map_deinit(&t->opened);
     free(t->file);
     free(t);
+}
+
+/* States of a connection, if the model has connections. */
+enum { OPEN = 1, LEFT };
+
+/* A client that gives up on a response has left its connection. */
+static void lose_connection(aphi_observation *o, bool has_left)
+{
+    o->kind = has_left ? APHI_NOTE : APHI_SENT;
+    o->message = APH_LEFT;
+    o->ends = APHI_NO_NUMBER;
+}
+
+/* A connection is opened before its first observation, even if the trace has no line for that: the opening replaces the
+ * observation, which is returned next. */
+static void open_first(aphi_trace *t, aphi_observation *o)
+{
+    if (!t->model || !t->model->connections || o->kind == APHI_NOTE || o->connection >= APH_ACCEPTED)
+        return;
+    uint64_t *opened = aphi_int_map_at(&t->opened, o->connection);
+    bool is_open = *opened || o->message == APH_OPENED;
+    if (o->kind == APHI_LOST)
+        lose_connection(o, *opened == LEFT);
+    *opened = o->message == APH_LEFT || *opened == LEFT ? LEFT : OPEN;
+    if (is_open)
+        return;
+    t->held = *o;
+    t->has_held = true;
+    t->held.number++;
+    if (o->kind == APHI_SENT)
+        aphi_open_queue_renumber(aphi_open_requests_at(&t->open_requests, o->process));
+    *o = (aphi_observation){.kind = APHI_SENT, .connection = o->connection, .process = o->process,
+                            .message = APH_OPENED, .number = o->number, .ends = APHI_NO_NUMBER, .line = o->line};
 }
 
 int aphi_trace_next(aphi_trace *t, aphi_observation *o)
@@ -328,10 +363,18 @@ int aphi_trace_next(aphi_trace *t, aphi_observation *o)
         return -1;
     if (t->over || (!t->read && start_reader(t) < 0))
         return t->over ? 0 : -1;
+    if (t->has_held) {
+        t->has_held = false;
+        t->number++;
+        *o = t->held;
+        return 1;
+    }
     *o = (aphi_observation){.number = t->number, .ends = APHI_NO_NUMBER};
     int status = t->read(t, o);
-    if (status > 0)
+    if (status > 0) {
         t->number++;
+        open_first(t, o);
+    }
     t->over = status == 0;
     return status;
 }

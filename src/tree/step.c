@@ -10,6 +10,7 @@
  * Cost:       one sigsetjmp without mask per step, about ten nanoseconds.
  * Read next:  tree.c (one answer at a time), ../oracle/transition.c (all paths through a step). */
 #include "tree/step.h"
+#include "value/heap.h"
 
 #include "base/compiler.h"
 #include "tree/step_guard.h"
@@ -43,6 +44,15 @@ static APHI_COLD aphi_ending record_crash(const aphi_guarded *g)
 const char *aphi_step_reason(void)
 {
     return reason;
+}
+
+const char *aphi_model_contradiction(const aph_model *model)
+{
+    if (model->connections && (model->rpc || model->part || model->commute || model->reads || model->eager ||
+                               model->answers || model->calls_apart))
+        return "a model with .connections cannot use the promises rpc, part, commute, reads, eager, answers and "
+               "calls_apart; remove them, or .connections";
+    return NULL;
 }
 
 aphi_ending aphi_step_run(const aph_model *model, aph_value *state, aphi_answerer *answerer, void *context)
@@ -115,7 +125,17 @@ aph_request aph_recv(aph *m)
 
 void aph_send(aph *m, int64_t to, aph_value message)
 {
+    if (aphi_is_signal(message) && !(message == APH_CLOSED && m->model->connections))
+        aphi_step_miscalled(m, "aph_send(%" PRId64 "): the message is the opening or end of a connection; to close a "
+                            "connection, set .connections and call aph_close", to);
     aphi_step_perform(m, &(aph_event){.kind = APH_EVENT_SEND, .to = to, .value = message});
+}
+
+void aph_close(aph *m, int64_t to)
+{
+    if (!m->model->connections)
+        aphi_step_miscalled(m, "aph_close(%" PRId64 "): the model does not set .connections; set it to true", to);
+    aph_send(m, to, APH_CLOSED);
 }
 
 aph_value aph_choose_shown(aph *m, aph_kind sort, const char *field, const char *name)

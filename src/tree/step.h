@@ -6,6 +6,9 @@
 
 #include <antiphon/model.h>
 
+/* Returns a description of fields of the model that exclude each other; NULL if there are none. */
+const char *aphi_model_contradiction(const aph_model *model);
+
 /* Sets *answer and returns true, or returns false to abandon the step. */
 typedef bool aphi_answerer(void *context, const aph_event *event, aph_value *answer);
 

@@ -4,13 +4,14 @@
  *
  *   ...000  null, or a pointer to a node          ...010  a string of up to 7 bytes: length in bits 4-7, bytes above
  *   ...001  an integer of 61 bits, above the tag  ...011  false (bit 3 clear) or true (bit 3 set)
+ *   ...100  a signal: its number is above the tag
  */
 #ifndef APHI_VALUE_HEAP_H
 #define APHI_VALUE_HEAP_H
 
 #include <antiphon/value.h>
 
-enum { APHI_TAG_NODE = 0, APHI_TAG_INT = 1, APHI_TAG_STR = 2, APHI_TAG_BOOL = 3 };
+enum { APHI_TAG_NODE = 0, APHI_TAG_INT = 1, APHI_TAG_STR = 2, APHI_TAG_BOOL = 3, APHI_TAG_SIGNAL = 4 };
 
 /* The layout of a node's slots. Equal contents have the same shape. */
 typedef enum aphi_shape {
@@ -47,6 +48,11 @@ static inline unsigned aphi_tag(aph_value v)
 static inline bool aphi_is_node(aph_value v)
 {
     return v && aphi_tag(v) == APHI_TAG_NODE;
+}
+
+static inline bool aphi_is_signal(aph_value v)
+{
+    return aphi_tag(v) == APHI_TAG_SIGNAL;
 }
 
 static inline uint64_t aphi_mix(uint64_t a, uint64_t b)
@@ -95,6 +101,8 @@ bool aphi_heap_is_full(void);
 aph_value aphi_node_intern(aphi_shape shape, uint8_t detail, uint32_t count, size_t slots, const union aphi_slot *slot);
 aph_value aphi_intern_str(const char *bytes, size_t n);
 
+/* The name of a signal: "opened", "closed", "broken" or "left". */
+const char *aphi_signal_name(aph_value v);
 aph_value aphi_node_term(aph_op op, size_t n, const aph_value *args);
 static inline size_t aphi_node_count(aph_value v)
 {

@@ -427,6 +427,7 @@ static void write_value(aphi_buffer *b, aph_value v)
         write_items(b, v, v->count);
         aphi_buffer_byte(b, '}');
         break;
+    case APH_SIGNAL: aphi_buffer_format(b, "\"<%s>\"", aphi_signal_name(v)); break;
     }
 }
 

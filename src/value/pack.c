@@ -63,6 +63,10 @@ void aphi_pack(aphi_buffer *b, aph_value v)
         word = aph_int_of(v);
         memcpy(pack_kind(b, kind, sizeof word), &word, sizeof word);
         return;
+    case APH_SIGNAL:
+        word = (int64_t)(uintptr_t)v;
+        memcpy(pack_kind(b, kind, sizeof word), &word, sizeof word);
+        return;
     case APH_STR: pack_string(b, v); return;
     case APH_ARRAY:
         pack_length(b, kind, (uint32_t)aph_count(v));
@@ -129,6 +133,7 @@ aph_value aphi_unpack(const char **at)
     switch ((aph_kind)*(*at)++) {
     case APH_BOOL: return aph_bool(*(*at)++);
     case APH_INT: unpack_bytes(at, &word, sizeof word); return aph_int(word);
+    case APH_SIGNAL: unpack_bytes(at, &word, sizeof word); return (aph_value)(uintptr_t)word;
     case APH_STR: return unpack_string(at);
     case APH_ARRAY: return unpack_array(at);
     case APH_OBJECT: return unpack_object(at);

@@ -3,7 +3,7 @@
  * value.c - scalars, strings and arrays; hashing and the total order.
  *
  * Order: null < booleans < integers < strings (bytes) < arrays (length, then items) < objects (number of keys, then
- * pairs) < symbols (number) < terms. */
+ * pairs) < symbols (number) < terms < signals. */
 #include "value/heap.h"
 
 #include "base/memory.h"
@@ -83,8 +83,15 @@ aph_kind aph_kind_of(aph_value v)
     case APHI_TAG_INT: return APH_INT;
     case APHI_TAG_STR: return APH_STR;
     case APHI_TAG_BOOL: return APH_BOOL;
+    case APHI_TAG_SIGNAL: return APH_SIGNAL;
     default: return v ? by_shape[v->shape] : APH_NULL;
     }
+}
+
+const char *aphi_signal_name(aph_value v)
+{
+    static const char *const names[] = {"", "opened", "closed", "broken", "left"};
+    return names[bits_of(v) >> 3];
 }
 
 bool aph_is_symbolic(aph_value v)
@@ -189,7 +196,8 @@ int aph_compare(aph_value a, aph_value b)
         return kind < other ? -1 : 1;
     switch (kind) {
     case APH_NULL: return 0;
-    case APH_BOOL: return compare_u64(bits_of(a), bits_of(b));
+    case APH_BOOL:
+    case APH_SIGNAL: return compare_u64(bits_of(a), bits_of(b));
     case APH_INT: return aph_int_of(a) < aph_int_of(b) ? -1 : 1;
     case APH_STR: return compare_strings(a, b);
     case APH_SYMBOL: {
