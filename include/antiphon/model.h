@@ -124,6 +124,15 @@ typedef struct aph_waiver {
 } aph_waiver;
 #define APH_WAIVER(name_, summary_) {(name_), (summary_), {"without " name_, "waived: " name_}}
 
+/* The state of a preamble; see aph_model.preamble. */
+typedef struct aph_preamble {
+    uint64_t step;           /* counts the calls on this connection, from 0 */
+    aph_value answer;        /* the message that ended the previous step; APH_NIL in step 0 */
+    aph_value earlier;       /* the last answer of the latest preamble that was completed on any connection of the run,
+                              * such as a token for reconnecting; APH_NIL if there was none */
+} aph_preamble;
+#define APH_AWAIT ((aph_value)(uintptr_t)44)
+
 /* Formats a message in the notation of its protocol, for diagrams and reports. Returns an array; its strings are
  * printed as they are, its other values as JSON. A symbol in the message has the form {"?": 0, "sort": "string"}, and
  * is printed as ?0. If the result is APH_NIL, the whole message is printed as JSON. */
@@ -219,6 +228,11 @@ typedef struct aph_model {
      * connections. The tester opens and ends connections at any time. Such a model must not use the promises rpc, part,
      * commute, reads, eager and answers. If it is false, the model gets none of them, and aph_close is an error. */
     bool connections;
+    /* For `antiphon test`: the messages that the tester sends on each new connection before any other, such as a
+     * handshake or a login. Returns the next message, APH_AWAIT to wait for a message of the server without sending
+     * one, or APH_NIL if the preamble is complete. After each message, the tester waits for one message on the
+     * connection. NULL: there is no preamble. */
+    aph_value (*preamble)(const aph_preamble *p);
 } aph_model;
 
 /* Put APH_MODEL(my_model) at the end of a model's source file to make it loadable (aph_model_load in check.h). */

@@ -40,6 +40,8 @@ enum {
     OVERDUE_TIMES = 8,
     OVERDUE_MORE = 64,
     LONG_RUN = 1024,    /* actions */
+    END_ONE_IN = 12,    /* actions on a connection that end it, if the model has connections */
+    QUIET_ONE_IN = 4,   /* of the actions that open or end a connection */
     PAUSE_US_LOW = 50,
     PAUSE_US_HIGH = 2000,
 };
@@ -49,6 +51,7 @@ typedef struct connection {
     bool is_usable;        /* it is in the list */
     uint64_t used_at;      /* action */
     uint64_t sent;         /* since it was opened */
+    bool is_open, is_shut; /* opened by an action; half-closed. Only used if the model has connections */
     int64_t *labels;       /* of the last `depth` requests; the k-th sent is at k % depth */
     aph_value last;        /* request, if partitions are kept apart */
 } connection;
@@ -368,6 +371,50 @@ static aphi_action next_close(aphi_generator *g, uint32_t c)
     return (aphi_action){.label = g->label += 2, .connection = c};
 }
 
+/* A quiet moment shows whether the server sends all that it must after a connection was opened or ended. */
+static void wait_quiet_sometimes(aphi_generator *g, aphi_action *a)
+{
+    if (aphi_choice_chance(&g->gen.choice, 1, QUIET_ONE_IN))
+        a->wait = APHI_WAIT_QUIET;
+}
+
+/* Returns APH_NIL for a close of both sides. */
+static aph_value draw_end(aphi_generator *g, bool is_shut)
+{
+    static const aph_value ends[] = {APH_BROKEN, APH_NIL, APH_NIL, APH_CLOSED, APH_CLOSED};
+    return ends[aphi_choice_below(&g->gen.choice, is_shut ? 3 : 5)];
+}
+
+/* Opens or ends the connection, if the model has connections. Returns false if a request is to be sent on it. */
+static bool next_signal(aphi_generator *g, uint32_t c, aphi_action *a)
+{
+    connection *x = &g->connections[c];
+    aphi_choice *choice = &g->gen.choice;
+    if (!g->model->connections)
+        return false;
+    bool opens = !x->is_open && aphi_choice_chance(choice, 1, 2);
+    bool ends = x->is_open && (x->is_shut || aphi_choice_chance(choice, 1, END_ONE_IN));
+    x->is_open = true;
+    if (!opens && !ends)
+        return false;
+    *a = (aphi_action){.label = g->label += 2, .connection = c, .send = opens ? APH_OPENED : draw_end(g, x->is_shut)};
+    if (ends && x->is_shut)
+        wait_pause(g, a); /* the server may end it first */
+    wait_quiet_sometimes(g, a);
+    if (ends && a->send == APH_CLOSED)
+        x->is_shut = true;
+    else if (ends)
+        aphi_generator_note_end(g, c);
+    return true;
+}
+
+void aphi_generator_note_end(aphi_generator *g, int64_t c)
+{
+    connection *x = &g->connections[c];
+    x->is_open = x->is_shut = false;
+    x->sent = 0;
+}
+
 static aphi_action next_send(aphi_generator *g, uint32_t c, bool follows)
 {
     aphi_action a = {.connection = c};
@@ -382,6 +429,8 @@ static aphi_action next_send(aphi_generator *g, uint32_t c, bool follows)
     g->gen.number++;
     a.label = g->label += 2;
     choose_wait(g, &a, follows);
+    if (g->model->connections && !g->connections[c].sent)
+        wait_quiet_sometimes(g, &a);
     if (aphi_choice_chance(&g->gen.choice, 1, g->now.chunked))
         a.chunk = (uint32_t)(1 + aphi_choice_below(&g->gen.choice, 3));
     connection *x = &g->connections[c];
@@ -406,7 +455,9 @@ aphi_action aphi_generator_next(aphi_generator *g, const aphi_knowledge *known)
     bool settled = in_flight(g, c) == 0 && g->connections[c].sent > 0;
     /* A connection is known to be idle only if the model responds to each request. */
     bool closes = settled && aphi_choice_chance(choice, 1, 512) && g->model->rpc;
-    aphi_action a = closes ? next_close(g, c) : next_send(g, c, follows);
+    aphi_action a = {0};
+    if (!next_signal(g, c, &a))
+        a = closes ? next_close(g, c) : next_send(g, c, follows);
     g->actions++;
     note_use(g, c);
     g->gen.known = NULL;
@@ -443,7 +494,7 @@ void aphi_generator_end_phase(aphi_generator *g) { g->now.left = 0; }
 
 void aphi_generator_withdraw(aphi_generator *g, const aphi_action *a)
 {
-    if (a->send && g->connections[a->connection].sent)
+    if (a->send && !aphi_is_signal(a->send) && g->connections[a->connection].sent)
         g->connections[a->connection].sent--;
     if (g->last_label == a->label)
         g->last_label = 0;

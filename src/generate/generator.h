@@ -36,6 +36,8 @@ void aphi_generator_block(aphi_generator *g, int64_t connection);
 void aphi_generator_unblock(aphi_generator *g, int64_t connection);
 /* Returns the number of connections in use that are not blocked. If there are none, there is no next action. */
 size_t aphi_generator_usable(const aphi_generator *g);
+/* The connection has ended. The next action on it opens it again. */
+void aphi_generator_note_end(aphi_generator *g, int64_t connection);
 /* Withdraws the latest action, which will not be performed. */
 void aphi_generator_withdraw(aphi_generator *g, const aphi_action *a);
 /* Ends the current phase. Call it if a calm phase takes too long, because the responses are slow. */

@@ -5,6 +5,8 @@
  * Invariants: a full writer drops all output; loops check has_room only to stop early. */
 #include "report/message_text.h"
 
+#include <antiphon/model.h>
+
 #include "report/utf8.h"
 
 #include <stdlib.h>
@@ -129,10 +131,30 @@ static void add_items(writer *w, aph_value v, bool is_array)
     add_text(w, is_array ? "]" : "}");
 }
 
+/* Results contain the opening or end of a connection as a string. Writes it as words, or returns false. */
+static bool add_signal(writer *w, aph_value v)
+{
+    static const struct {
+        aph_value signal;
+        const char *text, *words;
+    } signals[] = {{APH_OPENED, "<opened>", "opens"},
+                   {APH_CLOSED, "<closed>", "closes its side"},
+                   {APH_BROKEN, "<broken>", "resets"},
+                   {APH_LEFT, "<left>", "closes"}};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (v == signals[i].signal || aph_str_is(v, signals[i].text)) {
+            add_text(w, signals[i].words);
+            return true;
+        }
+    return false;
+}
+
 static void add_json(writer *w, aph_value v)
 {
     aph_kind kind = aph_kind_of(v);
-    if (kind == APH_STR) {
+    if (add_signal(w, v)) {
+        return;
+    } else if (kind == APH_STR) {
         add_str(w, v, true);
     } else if (kind == APH_ARRAY) {
         add_items(w, v, true);
@@ -189,8 +211,10 @@ bool aphi_message_has_unknown(aph_value v)
 
 void aphi_message_words(aphi_buffer *out, aph_value v, aph_words *words, size_t limit)
 {
-    aph_value f = aph_field(v, "f"), pieces = words ? words(v) : APH_NIL, key, item;
     writer w = writer_of(out, limit);
+    if (add_signal(&w, v))
+        return;
+    aph_value f = aph_field(v, "f"), pieces = words ? words(v) : APH_NIL, key, item;
     for (size_t i = 0; i < aph_count(pieces) && has_room(&w); i++)
         add_plain(&w, aph_at(pieces, i));
     if (pieces)

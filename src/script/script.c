@@ -10,6 +10,8 @@
  * Cost:       linear; the whole file is in memory. */
 #include "script/script.h"
 
+#include <antiphon/model.h>
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -77,10 +79,27 @@ static aph_value wait_value(const aphi_action *a)
     return APH_NIL;
 }
 
+/* The actions that open and end a connection. */
+static const struct signal_action {
+    const char *name;
+    aph_value send;
+} signal_actions[] = {{"close", APH_NIL}, {"open", APH_OPENED}, {"shut", APH_CLOSED}, {"abort", APH_BROKEN}};
+enum { SIGNAL_ACTIONS = sizeof signal_actions / sizeof *signal_actions };
+
+static const char *signal_name(aph_value send)
+{
+    size_t i = 0;
+    while (signal_actions[i].send != send)
+        i++;
+    return signal_actions[i].name;
+}
+
 aph_value aphi_action_value(const aphi_action *a)
 {
     aph_value v = aph_record("label", aph_int(a->label), "conn", aph_int(a->connection));
-    v = a->send ? aph_put(v, "send", a->send) : aph_put(v, "close", aph_bool(true));
+    v = aphi_is_signal(a->send) ? aph_put(v, signal_name(a->send), aph_bool(true))
+        : a->send               ? aph_put(v, "send", a->send)
+                                : aph_put(v, "close", aph_bool(true));
     if (a->chunk)
         v = aph_put(v, "chunk", aph_int(a->chunk));
     if (a->wait != APHI_WAIT_NOTHING)
@@ -105,7 +124,8 @@ static void add_line(aphi_buffer *b, aph_value object, const char *const *names)
 }
 
 static const char *const header_names[] = {"antiphon", "script", "environment", "seed", NULL};
-static const char *const action_names[] = {"label", "conn", "send", "close", "chunk", "wait", NULL};
+static const char *const action_names[] = {"label", "conn",  "send",  "open", "shut",
+                                           "close", "abort", "chunk", "wait", NULL};
 
 char *aphi_script_text(const aphi_script *s, size_t *n)
 {
@@ -247,13 +267,20 @@ static bool read_wait(reading *r, aph_value v, aphi_action *a)
 static bool read_send(reading *r, aph_value v, aphi_action *a)
 {
     char why[300];
+    bool sends = aph_has(v, aph_str("send"));
+    int kinds = sends;
     a->send = aph_field(v, "send");
-    if (a->send && aph_has(v, aph_str("close")))
-        return fail_line(r, "an action cannot both send and close");
-    if (!a->send && aph_has(v, aph_str("send")))
+    if (sends && !a->send)
         return fail_line(r, "null cannot be sent");
-    if (!a->send && !aph_truth(aph_field(v, "close")))
-        return fail_line(r, "an action needs \"send\":MESSAGE or \"close\":true");
+    for (size_t i = 0; i < SIGNAL_ACTIONS; i++) {
+        if (!aph_truth(aph_field(v, signal_actions[i].name)))
+            continue;
+        kinds++;
+        a->send = sends ? a->send : signal_actions[i].send;
+    }
+    if (kinds != 1)
+        return fail_line(r, "an action needs one of \"send\":MESSAGE, \"open\":true, \"shut\":true, \"close\":true and "
+                         "\"abort\":true");
     if (!aphi_expression_is_sound(a->send, why, sizeof why))
         return fail_line(r, "%s", why);
     return true;
@@ -262,7 +289,8 @@ static bool read_send(reading *r, aph_value v, aphi_action *a)
 static bool read_action(reading *r, aph_value v, aphi_action *a)
 {
     int64_t chunk = 0;
-    if (!only_known_fields(r, v, action_names, "\"label\", \"conn\", \"send\", \"close\", \"chunk\" and \"wait\"") ||
+    if (!only_known_fields(r, v, action_names, "\"label\", \"conn\", \"send\", \"open\", \"shut\", \"close\", "
+                           "\"abort\", \"chunk\" and \"wait\"") ||
         !read_int(r, v, "label", 1, INT64_MAX - 1, &a->label) ||
         !read_int(r, v, "conn", 0, APHI_SCRIPT_CONNECTION_MAX, &a->connection))
         return false;
@@ -274,7 +302,7 @@ static bool read_action(reading *r, aph_value v, aphi_action *a)
         return false;
     if (aph_has(v, aph_str("chunk")) && !read_int(r, v, "chunk", 1, UINT32_MAX, &chunk))
         return false;
-    if (chunk && !a->send)
+    if (chunk && (!a->send || aphi_is_signal(a->send)))
         return fail_line(r, "\"chunk\" needs a \"send\"");
     a->chunk = (uint32_t)chunk;
     r->last = a->label;

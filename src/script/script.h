@@ -7,7 +7,7 @@
  *     {"antiphon":1,"script":"kv","environment":"tcp","seed":7}
  *     {"label":1,"conn":0,"send":{"f":"put","key":"a","value":1}}
  *     {"label":3,"conn":1,"send":{"f":"get","key":{"$":[1,["key"],"id"]}},"wait":{"answer":2}}
- *     {"label":5,"conn":1,"close":true,"wait":"quiet"}
+ *     {"label":5,"conn":1,"close":true,"wait":"quiet"}      or "open", "shut" (half-close) or "abort" (reset)
  *     {"label":7,"conn":0,"send":"abc","chunk":1,"wait":{"pause_us":500}}
  */
 #ifndef APHI_SCRIPT_SCRIPT_H
@@ -28,7 +28,9 @@ enum { APHI_SCRIPT_CONNECTION_MAX = 65535 }; /* a run keeps an entry for each nu
 typedef struct aphi_action {
     int64_t label;      /* odd, increasing */
     int64_t connection; /* opened by its first action, and by the first after a close */
-    aph_value send;     /* a J-expression, not null; APH_NIL: close the connection */
+    /* A J-expression, not null. APH_NIL: close the connection. APH_OPENED: open it. APH_CLOSED: close our side.
+     * APH_BROKEN: reset it. */
+    aph_value send;
     uint32_t chunk;     /* bytes per write; 0: all at once */
     aphi_wait wait;
     int64_t waits_for;  /* the label, or microseconds */

@@ -15,6 +15,8 @@
  *                and its responses are written
  *             4. stream numbers are never reused. The lowest bits of a number are the slot; numbers whose slot is in
  *                use are skipped
+ * Connections: If the model receives the openings and ends of connections, they are requests in the inbox. Such a model
+ *             closes its streams itself. A reset overtakes some of the requests that were not taken.
  * Upstream:   If the model calls other servers, the server opens streams to them. Each such stream represents a
  *             connection that the model opened. If calls are independent (calls_apart in model.h), a stream is reused
  *             after its response. If a stream ends without a response, the model receives false.
@@ -60,6 +62,8 @@ typedef struct stream {
     aph_value inbox[INBOX_MAX]; /* a ring */
     size_t first, count, due;
     int64_t request_ns, response_ns; /* when the latest request and response are due */
+    bool is_open;            /* the model has taken its opening */
+    bool closing;            /* the model has closed it */
     bool at_end;             /* the client has half-closed */
     bool ended;              /* no more requests: all bytes are decoded, or a request was malformed */
     bool shut;               /* no more responses either: waits for the client to close */
@@ -84,6 +88,8 @@ struct aphi_server_tcp {
 };
 
 static void stream_ready(void *server, void *data, uint32_t events);
+static void add_request(aphi_server *s, stream *c, aph_value message);
+static void mark_dirty(aphi_server *s, stream *c);
 
 static uint32_t slot_of(int64_t number)
 {
@@ -122,6 +128,7 @@ static void unlink_upstream(aphi_server_tcp *t, stream *c)
 static void drop_stream(aphi_server *s, stream *c)
 {
     aphi_server_tcp *t = s->tcp;
+    c->count = c->due = 0;
     if (c->upstream)
         unlink_upstream(t, c);
     aphi_event_loop_close_watch(&s->loop, &c->watch);
@@ -215,7 +222,12 @@ void aphi_server_tcp_accept(void *server, void *data, uint32_t events)
         }
         if (fd < 0)
             return;
-        s->stats.connections += add_stream(s, fd) != NULL;
+        stream *c = add_stream(s, fd);
+        s->stats.connections += c != NULL;
+        if (c && s->model->connections) {
+            add_request(s, c, APH_OPENED);
+            mark_dirty(s, c);
+        }
     }
 }
 
@@ -297,16 +309,69 @@ static stream *upstream_for(aphi_server *s, int64_t own)
 
 /* ---- responses --------------------------------------------------------------------------------------------------- */
 
+static void discard_requests(aphi_server *s, stream *c)
+{
+    c->count = c->due = 0;
+    s->tcp->refused -= c->refused_at != 0;
+    c->refused_at = 0;
+}
+
+/* The model is to receive the break of the stream. Requests that were not taken may be lost. */
+static void add_break(aphi_server *s, stream *c)
+{
+    aphi_buffer_free(&c->in);
+    c->in_start = c->scanned = 0;
+    c->ended = true;
+    bool loses = aphi_choice_chance(&s->choice, 1, 2) || c->count == INBOX_MAX;
+    if (loses && !c->is_open) {
+        drop_stream(s, c); /* the model never learns of it */
+        return;
+    }
+    if (loses)
+        discard_requests(s, c);
+    add_request(s, c, APH_BROKEN);
+}
+
+/* Handles a reset stream. If it is an upstream stream, or the model has connections, the model is informed. Returns
+ * false if the stream was closed. */
+static bool end_reset_stream(aphi_server *s, stream *c)
+{
+    bool informs = s->model->connections && !c->closing && !c->shut;
+    if (!c->upstream && !informs) {
+        drop_stream(s, c);
+        return false;
+    }
+    aphi_event_loop_unwatch(&s->loop, &c->watch);
+    c->at_end = c->broken = true;
+    c->out_start = c->released = c->out.n = 0;
+    mark_dirty(s, c);
+    if (!c->upstream)
+        add_break(s, c);
+    return c->watch.fd >= 0;
+}
+
+/* The model has closed the stream: it receives nothing more from it. */
+static void close_by_model(aphi_server *s, stream *c)
+{
+    c->closing = true;
+    discard_requests(s, c);
+    end_requests(s, c);
+}
+
 static void queue_response(aphi_server *s, const aphi_simulated_sent *sent)
 {
     stream *c = sent->to < 0 ? upstream_for(s, sent->to) : stream_numbered(s->tcp, sent->to);
     if (c && c->upstream)
         c->asked = sent->message;
-    if (!c || c->shut)
+    if (!c || c->shut || c->closing || (c->broken && !c->upstream))
         return; /* closed: messages to it are lost */
+    if (sent->message == APH_CLOSED) {
+        close_by_model(s, c);
+        return;
+    }
     if (c->out.n - c->out_start + sent->n > OUT_MAX) {
         aphi_server_warn(s, "connection %lld: closed: the client does not read its responses", (long long)c->number);
-        drop_stream(s, c);
+        end_reset_stream(s, c);
         return;
     }
     aphi_buffer_add(&c->out, s->simulator.bytes.data + sent->at, sent->n);
@@ -337,8 +402,7 @@ static bool flush(aphi_server *s, stream *c)
         } else if (c->upstream) {
             c->out.n = c->released = c->out_start; /* the next read reports its end */
         } else {
-            drop_stream(s, c);
-            return false;
+            return end_reset_stream(s, c);
         }
     }
     if (c->out_start && (c->out_start == c->out.n || c->out_start > OUT_BUSY)) {
@@ -384,11 +448,16 @@ static void decode_requests(aphi_server *s, stream *c)
     c->scanned = w.scanned;
     if (c->asked && !c->count && (result == APH_MALFORMED || c->at_end))
         add_request(s, c, aph_bool(false));
+    bool signals = s->model->connections && !c->upstream;
     if (result == APH_MALFORMED) {
         aphi_server_warn_malformed(s, c->number, &w);
         end_requests(s, c);
+        if (signals)
+            add_request(s, c, c->at_end ? APH_CLOSED : APH_BROKEN);
     } else if (result == APH_MORE && c->at_end) {
         end_requests(s, c);
+        if (signals)
+            add_request(s, c, APH_CLOSED);
     } else if (c->in_start == c->in.n) {
         c->in.n = c->in_start = 0;
         if (c->in.capacity > KEEP_BYTES)
@@ -426,26 +495,34 @@ void aphi_server_tcp_deliver(aphi_server *s)
         queue_response(s, &s->simulator.sent[i]);
 }
 
+static void finish_request(aphi_server *s, stream *c)
+{
+    c->is_open |= c->inbox[c->first] == APH_OPENED;
+    remove_first_request(s, c);
+    c->own = s->model->calls_apart ? 0 : c->own;
+    c->asked = APH_NIL;
+}
+
 /* Lets the model take the requests that are due. Returns false if the stream was closed or the server ends. */
 static bool take_requests(aphi_server *s, stream *c)
 {
     while (can_take(s, c)) {
         int64_t from = c->upstream ? c->own : c->number;
+        bool breaks = c->inbox[c->first] == APH_BROKEN;
         switch (aphi_server_take(s, from, c->inbox[c->first])) {
-        case APHI_SIMULATED_TAKEN:
-            remove_first_request(s, c);
-            c->own = s->model->calls_apart ? 0 : c->own;
-            c->asked = APH_NIL;
-            break;
+        case APHI_SIMULATED_TAKEN: finish_request(s, c); break;
         case APHI_SIMULATED_NOT_NOW: note_refusal(s, c); return true;
         case APHI_SIMULATED_UNKNOWN:
-            remove_first_request(s, c);
-            c->count = c->due = 0;
+            discard_requests(s, c);
             end_requests(s, c);
+            if (s->model->connections)
+                add_request(s, c, APH_BROKEN);
             return true;
         case APHI_SIMULATED_FAULT: return false;
         }
         aphi_server_tcp_deliver(s);
+        if (breaks && c->watch.fd >= 0)
+            drop_stream(s, c);
         if (c->watch.fd < 0)
             return false;
     }
@@ -474,19 +551,6 @@ static void half_close(aphi_server *s, stream *c)
     c->shut = true;
     aphi_timer_heap_add(&s->loop.timers,
                         (aphi_timer){.ns = s->loop.now_ns + linger_ns, .kind = LINGERED, .owner = c->number});
-}
-
-/* Handles a reset stream. If it is an upstream stream, the model is informed. */
-static void end_reset_stream(aphi_server *s, stream *c)
-{
-    if (!c->upstream) {
-        drop_stream(s, c);
-        return;
-    }
-    aphi_event_loop_unwatch(&s->loop, &c->watch);
-    c->at_end = c->broken = true;
-    c->out_start = c->released = c->out.n = 0;
-    mark_dirty(s, c);
 }
 
 static void read_stream(aphi_server *s, stream *c)
@@ -558,7 +622,8 @@ static void settle_stream(aphi_server *s, stream *c)
         if (!process_requests(s, c) || !flush(s, c))
             return;
     } while (can_take(s, c));
-    if (c->ended && !c->shut && !c->count && !c->out.n) {
+    bool is_over = c->closing || (c->ended && (c->upstream || !s->model->connections));
+    if (is_over && !c->shut && !c->count && !c->out.n) {
         if (c->upstream || recv(c->watch.fd, s->tcp->buffer, 1, MSG_DONTWAIT | MSG_PEEK) == 0) {
             drop_stream(s, c); /* both sides have ended */
             return;

@@ -155,6 +155,10 @@ static bool send_message(attempt *t, int64_t to, aph_value message)
 {
     aphi_simulator *s = t->simulator;
     aphi_simulated_sent sent = {.to = to, .at = s->bytes.n, .message = message};
+    if (message == APH_CLOSED) {
+        APHI_PUSH(s->sent, s->sent_count, s->sent_capacity, sent);
+        return true;
+    }
     aph_side side = to < 0 ? APH_TO_SERVER : APH_FROM_SERVER; /* the model is the client of its own connections */
     if (!aphi_encode_at(s->model->codec, s->here, side, message, &s->bytes)) {
         char *text = aph_json_text(message, NULL);

@@ -8,7 +8,8 @@
  * Invariants: 1. a connection has a socket from the first round after a post until it has ended or was hung up
  *             2. an inbox holds less than the codec's limit plus one read; all inboxes hold less than INBOXES_MAX plus
  *                one read
- *             3. a channel whose outbox is not empty is listed in `filled`; a listed one may have become empty
+ *             3. a channel whose outbox is not empty, or that is to be opened or half-closed, is listed in `filled`; a
+ *                listed one may have become empty
  *             4. a channel that is hung up before its outbox is empty is detached: only `filled` refers to it, and the
  *                next message posted on its connection opens another socket
  * Cost:       a round is one wait, a read for each readable socket, and a write for each filled outbox. */
@@ -48,6 +49,7 @@ typedef struct channel {
     int64_t connection;
     aphi_watch watch;       /* fd -1: not open */
     bool connecting, listed;
+    bool opens, shuts;      /* to be opened in the next round; to be half-closed when its outbox is written */
     bool detached;          /* invariant 4 */
     bool received;          /* bytes have arrived */
     bool write_was_reset;   /* a write reported the reset, which no read will report again */
@@ -132,7 +134,7 @@ static void close_socket(aphi_net *n, channel *l)
         n->accepted_open--;
     if (l->connection >= APH_ACCEPTED || l->in_capacity > INBOX_KEPT)
         free_inbox(n, l);
-    l->connecting = l->write_was_reset = false;
+    l->connecting = l->write_was_reset = l->opens = l->shuts = false;
     l->in_head = l->in_tail = l->scanned = 0;
     reset_outbox(l);
 }
@@ -274,16 +276,47 @@ bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t 
     return true;
 }
 
+void aphi_net_open_connection(aphi_net *n, int64_t connection)
+{
+    channel *l = channel_of(n, connection);
+    l->opens = l->watch.fd < 0;
+    list_filled(n, l);
+}
+
+void aphi_net_half_close(aphi_net *n, int64_t connection)
+{
+    channel *l = channel_of(n, connection);
+    l->shuts = true;
+    list_filled(n, l);
+}
+
+void aphi_net_abort_connection(aphi_net *n, int64_t connection)
+{
+    channel *l = channel_of(n, connection);
+    struct linger reset = {.l_onoff = 1};
+    if (l->watch.fd >= 0)
+        setsockopt(l->watch.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    close_socket(n, l);
+    l->opens = l->shuts = false;
+    reset_outbox(l);
+}
+
+static bool has_output(const channel *l)
+{
+    return l->out_head < l->outbox.n || l->opens || l->shuts || (l->detached && l->connecting);
+}
+
 void aphi_net_close_connection(aphi_net *n, int64_t connection)
 {
     channel *l = channel_of(n, connection);
     if (!l)
         return;
-    if (l->out_head == l->outbox.n) {
+    if (!has_output(l) && !l->connecting) {
         close_socket(n, l);
         return;
     }
     l->detached = true;
+    list_filled(n, l);
     *(connection < APH_ACCEPTED ? &n->channels[connection] : &n->accepted[connection - APH_ACCEPTED]) = NULL;
 }
 
@@ -335,12 +368,14 @@ static size_t next_write_size(const channel *l, bool *in_pieces)
 /* Returns true when the outbox is empty or the socket is gone. */
 static bool flush_outbox(aphi_net *n, channel *l, int64_t now)
 {
-    if (l->out_head == l->outbox.n)
+    if (!has_output(l))
         return true;
     if (l->watch.fd < 0 && (l->connection >= APH_ACCEPTED || !open_socket(n, l))) {
         reset_outbox(l);
+        l->opens = l->shuts = false;
         return true;
     }
+    l->opens = false;
     while (!l->connecting && l->out_head < l->outbox.n) {
         bool in_pieces;
         size_t count = next_write_size(l, &in_pieces);
@@ -364,8 +399,13 @@ static bool flush_outbox(aphi_net *n, channel *l, int64_t now)
     bool empty = l->out_head == l->outbox.n;
     if (empty)
         reset_outbox(l);
-    aphi_event_loop_watch(&n->loop, &l->watch, EPOLLIN | EPOLLRDHUP | (empty ? 0u : EPOLLOUT));
-    return empty;
+    if (empty && l->shuts && !l->connecting) {
+        shutdown(l->watch.fd, SHUT_WR);
+        l->shuts = false;
+    }
+    bool writes = !empty || l->connecting;
+    aphi_event_loop_watch(&n->loop, &l->watch, EPOLLIN | EPOLLRDHUP | (writes ? EPOLLOUT : 0u));
+    return !has_output(l);
 }
 
 static void flush_outboxes(aphi_net *n)

@@ -56,6 +56,12 @@ void aphi_net_listen(aphi_net *n, int listener, unsigned port);
 /* Appends a message to the outbox of a connection, which the next round opens if necessary. chunk: bytes per write,
  * with a pause between writes; 0: all. Returns false if the codec cannot encode the message. */
 bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t chunk);
+/* Opens the connection in the next round, even if no message is posted. */
+void aphi_net_open_connection(aphi_net *n, int64_t connection);
+/* Closes our side of the connection once its outbox is written; arrivals are still reported. */
+void aphi_net_half_close(aphi_net *n, int64_t connection);
+/* Resets the connection at once; its outbox is dropped, and arrivals are no longer reported. */
+void aphi_net_abort_connection(aphi_net *n, int64_t connection);
 bool aphi_net_idle(const aphi_net *n);
 /* Returns true if the connection is being opened and is not accepted yet. */
 bool aphi_net_is_connecting(const aphi_net *n, int64_t connection);

@@ -167,9 +167,11 @@ void aphi_outstanding_clear(aphi_outstanding *o)
             continue;
 }
 
-void aphi_outstanding_retire(aphi_outstanding *o, int64_t connection)
+void aphi_outstanding_retire(aphi_outstanding *o, int64_t connection, bool judged)
 {
     aphi_peer *p = peer_at(o, connection);
-    p->is_named = p->was_answered = false;
-    o->any_closed = true;
+    p->is_named = p->was_answered = p->is_shut = false;
+    o->any_closed |= !judged;
 }
+
+void aphi_outstanding_shut(aphi_outstanding *o, int64_t connection) { peer_at(o, connection)->is_shut = true; }

@@ -21,6 +21,7 @@ typedef struct aphi_outstanding_request {
 typedef struct aphi_peer {
     int64_t name;                 /* its number in the trace; a connection that is opened again gets a new one */
     bool is_named, was_open, was_answered;
+    bool is_shut;                 /* half-closed by the tester */
     int64_t answered_at;          /* if was_answered: the time of the latest response */
     bool is_blocked;              /* the tester does not wait for its responses */
     aphi_outstanding_request *queue;
@@ -74,7 +75,9 @@ void aphi_outstanding_clear(aphi_outstanding *o);
 /* Marks the connection as blocked, until a request is added to it or removed from it. Its requests are no longer found
  * by their labels. */
 void aphi_outstanding_block(aphi_outstanding *o, int64_t connection);
-/* Marks the connection as closed. The next request on it opens a new one. */
-void aphi_outstanding_retire(aphi_outstanding *o, int64_t connection);
+/* Marks the connection as closed. The next request on it opens a new one. judged: the oracle knows that it is closed. */
+void aphi_outstanding_retire(aphi_outstanding *o, int64_t connection, bool judged);
+/* Marks the connection as half-closed by the tester. */
+void aphi_outstanding_shut(aphi_outstanding *o, int64_t connection);
 
 #endif

@@ -176,6 +176,7 @@ static void mark_run(void *context)
     for (size_t i = 0; i < r->calls.held_count; i++)
         aph_mark(r->calls.held[i].response);
     aph_mark(r->judging.branches);
+    aph_mark(r->preambles.earlier);
     aph_mark(r->receiving.losses.shown);
     aph_mark(r->result.kinds);
     aph_mark(r->result.lost_kinds);
@@ -296,6 +297,7 @@ aphi_run *aphi_run_execute(const aphi_run_options *options)
     aphi_net_close(r->net);
     aphi_run_close_oracle(r);
     aphi_run_close_generator(r);
+    aphi_run_close_preambles(r);
     aphi_labelled_close(r->labelled);
     aphi_outstanding_close(&r->outstanding);
     aphi_heap_limit = 0;

@@ -58,6 +58,20 @@ typedef struct aphi_receiving {
     aphi_losses losses;
 } aphi_receiving;
 
+/* The preamble on a connection; see aph_model.preamble. */
+typedef struct aphi_preamble {
+    bool is_active;
+    uint64_t step;              /* of the message that was sent last */
+} aphi_preamble;
+
+/* run_connections.c */
+typedef struct aphi_preambles {
+    aphi_preamble *all;         /* by connection */
+    size_t count;
+    aph_value earlier;          /* the last message that completed a preamble, or APH_NIL */
+    uint64_t failures;          /* in a row: connections that ended before their preamble was complete */
+} aphi_preambles;
+
 /* A call: a request on a connection that the subject opened. The model provides the response. */
 typedef struct aphi_held_call {
     int64_t connection, name;
@@ -115,6 +129,7 @@ typedef struct aphi_run_state {
     aphi_run_log log;
     aphi_sending sending;
     aphi_receiving receiving;
+    aphi_preambles preambles;
     aphi_calls calls;
     aphi_judging judging;
     aphi_ending ending;
@@ -133,6 +148,10 @@ void aphi_run_note(aphi_run_state *r, aphi_run_event_kind kind, int64_t connecti
 bool aphi_run_open_generator(aphi_run_state *r);
 void aphi_run_close_generator(aphi_run_state *r);
 void aphi_run_send(aphi_run_state *r);
+/* Sends a message at once. label: 0 for a message of a preamble. */
+void aphi_run_send_message(aphi_run_state *r, int64_t connection, int64_t label, aph_value message, uint32_t chunk);
+/* Lets the generator open the connection again. */
+void aphi_run_note_end(aphi_run_state *r, int64_t connection);
 bool aphi_run_has_sent_all(const aphi_run_state *r);
 void aphi_run_stop_sending(aphi_run_state *r);
 /* Call it when the connections are idle, so that requests may be sent again. */
@@ -152,6 +171,25 @@ void aphi_run_close_connection(aphi_run_state *r, int64_t connection);
 
 /* Returns true if requests are sent alone, on rested connections. */
 bool aphi_run_is_careful(const aphi_run_state *r);
+
+/* ---- run_connections.c ------------------------------------------------------------------------------------------- */
+
+/* Opens the connection, unless it is open. */
+void aphi_run_open_connection(aphi_run_state *r, int64_t connection);
+/* Ends a connection of the tester, if it is open. signal: APH_CLOSED (our side), APH_LEFT (both) or APH_BROKEN. */
+void aphi_run_end_connection(aphi_run_state *r, int64_t connection, aph_value signal);
+/* Records that the subject has ended the connection. signal: APH_CLOSED or APH_BROKEN. */
+void aphi_run_connection_ended(aphi_run_state *r, int64_t connection, aph_value signal);
+/* Begins the preamble if a message is to be sent on a connection that is not open. Returns true if the connection is
+ * ready for the message. */
+bool aphi_run_prepare_connection(aphi_run_state *r, int64_t connection);
+/* Call it when a message has arrived on the connection. */
+void aphi_run_continue_preamble(aphi_run_state *r, int64_t connection, aph_value message);
+/* Returns true if a preamble waits for a message. */
+bool aphi_run_is_in_preamble(const aphi_run_state *r);
+/* Call it when the connection has ended. */
+void aphi_run_abandon_preamble(aphi_run_state *r, int64_t connection);
+void aphi_run_close_preambles(aphi_run_state *r);
 
 /* ---- run_upstream.c ---------------------------------------------------------------------------------------------- */
 

@@ -8,6 +8,8 @@
  *             2 * HALF_BYTES and ACTIONS_BYTES, if messages are large. */
 #include "tester/run_log.h"
 
+#include <antiphon/model.h>
+
 #include "base/memory.h"
 #include "value/heap.h"
 #include "value/pack.h"
@@ -98,19 +100,30 @@ static size_t half_bytes(void)
     return !aphi_heap_limit || part > HALF_BYTES ? HALF_BYTES : part < HALF_BYTES_MIN ? HALF_BYTES_MIN : part;
 }
 
+/* The key of the line for the opening or end of a connection. */
+static const char *signal_word(const aphi_run_event *e)
+{
+    if (e->kind == APHI_RUN_EVENT_RECEIVED)
+        return e->message == APH_CLOSED ? ",\"closed\":" : ",\"reset\":";
+    return e->message == APH_OPENED   ? ",\"open\":"
+           : e->message == APH_CLOSED ? ",\"shut\":"
+           : e->message == APH_LEFT   ? ",\"close\":"
+                                      : ",\"abort\":";
+}
+
 static void format_trace_line(aphi_buffer *out, const aphi_run_event *e)
 {
     static const char *const words[] = {",\"send\":",      ",\"recv\":",   ",\"lost\":",
                                         ",\"malformed\":", ",\"closed\":", ",\"dropped\":"};
-    bool observed = e->kind <= APHI_RUN_EVENT_LOST;
+    bool observed = e->kind <= APHI_RUN_EVENT_LOST, signal = aphi_is_signal(e->message);
     aphi_buffer_str(out, observed ? "{\"conn\":" : "{\"note\":{\"conn\":");
     aphi_buffer_int(out, e->connection);
     if (e->label) {
         aphi_buffer_str(out, ",\"label\":");
         aphi_buffer_int(out, e->label);
     }
-    aphi_buffer_str(out, words[e->kind]);
-    if (e->kind == APHI_RUN_EVENT_LOST || e->kind == APHI_RUN_EVENT_CLOSED) {
+    aphi_buffer_str(out, signal ? signal_word(e) : words[e->kind]);
+    if (signal || e->kind == APHI_RUN_EVENT_LOST || e->kind == APHI_RUN_EVENT_CLOSED) {
         aphi_buffer_str(out, "true");
     } else {
         size_t n;

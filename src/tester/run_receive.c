@@ -21,7 +21,7 @@ static void receive_response(aphi_run_state *r, const aphi_arrival *a)
     aphi_outstanding_request request = {.number = APHI_NO_REQUEST};
     bool was_blocked = aphi_outstanding_peer(&r->outstanding, a->connection)->is_blocked;
     bool is_response = aphi_outstanding_pop(&r->outstanding, a->connection, true, &request);
-    int64_t label = is_response ? request.label + 1 : 0, name = aphi_outstanding_name(&r->outstanding, a->connection);
+    int64_t label = is_response && request.label ? request.label + 1 : 0, name = aphi_outstanding_name(&r->outstanding, a->connection);
     aphi_run_log_response(&r->log, is_response ? request.kind : UINT32_MAX);
     aphi_outstanding_note_response(&r->outstanding, a->connection, r->now);
     if (is_response)
@@ -35,6 +35,7 @@ static void receive_response(aphi_run_state *r, const aphi_arrival *a)
     aphi_oracle_feed *feed = r->judging.feed;
     uint64_t number = feed ? aphi_oracle_feed_received(feed, name, a->message, request.number) : 0;
     aphi_run_note(r, APHI_RUN_EVENT_RECEIVED, a->connection, label, a->message, number);
+    aphi_run_continue_preamble(r, a->connection, a->message);
     if (a->last)
         aphi_run_close_connection(r, a->connection);
 }
@@ -51,8 +52,9 @@ static void lose_requests(aphi_run_state *r, int64_t connection)
         uint64_t number = feed ? aphi_oracle_feed_lost(feed, name, request.number) : 0;
         aphi_run_note(r, APHI_RUN_EVENT_LOST, connection, request.label + 1, APH_NIL, number);
     }
-    aphi_outstanding_retire(&r->outstanding, connection);
+    aphi_outstanding_retire(&r->outstanding, connection, false);
     aphi_run_unblock(r, connection);
+    aphi_run_abandon_preamble(r, connection);
 }
 
 void aphi_run_close_connection(aphi_run_state *r, int64_t connection)
@@ -115,6 +117,10 @@ static void count_losses(aphi_run_state *r, const aphi_peer *p)
 
 static void receive_end(aphi_run_state *r, const aphi_arrival *a, const char *word)
 {
+    if (r->model->connections && a->connection < APH_ACCEPTED && a->kind != APHI_ARRIVED_REFUSED && !r->mode.lossy) {
+        aphi_run_connection_ended(r, a->connection, a->kind == APHI_ARRIVED_END ? APH_CLOSED : APH_BROKEN);
+        return;
+    }
     if (a->connection >= APH_ACCEPTED) {
         if (!r->model->calls_apart)
             aphi_run_note(r, APHI_RUN_EVENT_DROPPED, a->connection, 0, aph_str(word), UINT64_MAX);

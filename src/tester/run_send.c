@@ -11,6 +11,8 @@
  *             performed, because labels increase in a script. */
 #include "tester/run_internal.h"
 
+#include "value/heap.h"
+
 #include <stdlib.h>
 
 enum {
@@ -82,6 +84,12 @@ void aphi_run_unblock(aphi_run_state *r, int64_t connection)
         aphi_generator_unblock(r->sending.generator, connection);
 }
 
+void aphi_run_note_end(aphi_run_state *r, int64_t connection)
+{
+    if (r->sending.generator)
+        aphi_generator_note_end(r->sending.generator, connection);
+}
+
 /* ---- is an action due? ------------------------------------------------------------------------------------------- */
 
 static bool is_deferred(const aphi_run_state *r, int64_t label)
@@ -102,7 +110,8 @@ static bool wait_is_over(aphi_run_state *r, const aphi_action *a)
                (!r->outstanding.blocked || r->model->rpc || aphi_run_probe_quiet(r) != APH_FAIL);
     case APHI_WAIT_QUIET:
         return (!r->mode.paired || !aphi_outstanding_awaited(&r->outstanding)) &&
-               aphi_silence_is_idle(&r->silence, r->now);
+               aphi_silence_is_idle(&r->silence, r->now) &&
+               (!r->model->connections || aphi_run_probe_quiet(r) != APH_FAIL);
     case APHI_WAIT_PAUSE: return r->now - r->sending.acted_at >= a->waits_for * 1000;
     }
     return true;
@@ -188,6 +197,13 @@ static bool has_room(aphi_run_state *r, const aphi_action *a)
     return r->options->script || in_flight < r->options->depth;
 }
 
+/* Returns true if the connection of the action is open, if the action needs that. */
+static bool is_prepared(aphi_run_state *r, const aphi_action *a)
+{
+    bool sends = a->send && !aphi_is_signal(a->send);
+    return !r->model->preamble || !sends || aphi_run_prepare_connection(r, a->connection);
+}
+
 /* ---- the next action --------------------------------------------------------------------------------------------- */
 
 static bool take_from_script(aphi_run_state *r)
@@ -248,13 +264,13 @@ static bool next_action(aphi_run_state *r)
 /* ---- performing -------------------------------------------------------------------------------------------------- */
 
 /* A script must send only requests that the model knows; otherwise the verdict would not be about the subject. */
-static bool is_known_request(aphi_run_state *r, const aphi_action *a, int64_t name, aph_value message)
+static bool is_known_request(aphi_run_state *r, int64_t label, int64_t name, aph_value message)
 {
     const char *why;
-    if (!r->options->script || !r->judging.feed ||
+    if (!r->options->script || !r->judging.feed || r->model->connections ||
         aphi_oracle_feed_knows(r->judging.feed, name, message, r->now, &why))
         return true;
-    aphi_run_end_fault(r, APH_FAULT_REQUEST, "request %lld: %s", (long long)a->label, why);
+    aphi_run_end_fault(r, APH_FAULT_REQUEST, "request %lld: %s", (long long)label, why);
     return false;
 }
 
@@ -265,17 +281,18 @@ static int64_t patience_of(const aphi_run_state *r, aph_value message)
     return ms <= 0 ? 0 : ms < INT64_MAX / 1000000 ? ms * 1000000 : INT64_MAX;
 }
 
-static void send_message(aphi_run_state *r, const aphi_action *a)
+void aphi_run_send_message(aphi_run_state *r, int64_t connection, int64_t label, aph_value message, uint32_t chunk)
 {
     const aph_model *m = r->model;
-    aph_value message = aphi_expression_fill(a->send, r->labelled, m->functions);
-    int64_t name = aphi_outstanding_name(&r->outstanding, a->connection);
-    if (!is_known_request(r, a, name, message))
+    if (m->connections)
+        aphi_run_open_connection(r, connection);
+    int64_t name = aphi_outstanding_name(&r->outstanding, connection);
+    if (!is_known_request(r, label, name, message))
         return;
-    if (!aphi_net_post(r->net, a->connection, message, a->chunk)) {
+    if (!aphi_net_post(r->net, connection, message, chunk)) {
         char *text = aph_json_text(message, NULL);
         aphi_run_end_fault(r, APH_FAULT_REQUEST, "request %lld: the model's codec cannot encode it: %.200s",
-                           (long long)a->label, text);
+                           (long long)label, text);
         free(text);
         return;
     }
@@ -283,16 +300,17 @@ static void send_message(aphi_run_state *r, const aphi_action *a)
     r->sending.since_idle++;
     if (!r->mode.paired || !aphi_outstanding_awaited(&r->outstanding))
         aphi_silence_restart(&r->silence);
-    aphi_labelled_add(r->labelled, a->label, message);
+    if (label)
+        aphi_labelled_add(r->labelled, label, message);
     uint64_t number = r->judging.feed ? aphi_oracle_feed_sent(r->judging.feed, name, message, r->now) : 0;
-    int64_t rested_ns = aphi_outstanding_rested_ns(&r->outstanding, a->connection, r->now);
-    aphi_outstanding_push(&r->outstanding, a->connection,
-                          &(aphi_outstanding_request){.label = a->label, .number = number, .sent_at = r->now,
+    int64_t rested_ns = aphi_outstanding_rested_ns(&r->outstanding, connection, r->now);
+    aphi_outstanding_push(&r->outstanding, connection,
+                          &(aphi_outstanding_request){.label = label, .number = number, .sent_at = r->now,
                                                       .rested_ns = rested_ns, .kind = kind, .message = message,
                                                       .part = m->alone && m->part ? m->part(message) : APH_NIL,
                                                       .alone = m->alone && m->alone(message),
                                                       .patience_ns = patience_of(r, message)});
-    aphi_run_note(r, APHI_RUN_EVENT_SENT, a->connection, a->label, message, number);
+    aphi_run_note(r, APHI_RUN_EVENT_SENT, connection, label, message, number);
 }
 
 static void rename_wait(aphi_action *a, int64_t old, int64_t label)
@@ -315,15 +333,30 @@ static void keep_labels_rising(aphi_run_state *r, aphi_action *a)
     s->last_label = a->label;
 }
 
+/* Opens or ends a connection. A model without connections does not receive the opening, and an end is a close. */
+static void perform_signal(aphi_run_state *r, const aphi_action *a)
+{
+    bool opens = a->send == APH_OPENED;
+    if (opens && r->model->connections)
+        aphi_run_open_connection(r, a->connection);
+    else if (r->model->connections)
+        aphi_run_end_connection(r, a->connection, a->send ? a->send : APH_LEFT);
+    else if (!opens)
+        aphi_run_close_connection(r, a->connection);
+}
+
 static void perform_action(aphi_run_state *r, aphi_action *a)
 {
     keep_labels_rising(r, a);
     aphi_run_log_action(&r->log, a);
     r->sending.performed++;
-    if (a->send)
-        send_message(r, a);
-    else
+    if (!a->send && !r->model->connections)
         aphi_run_close_connection(r, a->connection);
+    else if (!a->send || aphi_is_signal(a->send))
+        perform_signal(r, a);
+    else
+        aphi_run_send_message(r, a->connection, a->label,
+                              aphi_expression_fill(a->send, r->labelled, r->model->functions), a->chunk);
     r->sending.acted_at = r->now;
 }
 
@@ -335,7 +368,7 @@ static void perform_deferred(aphi_run_state *r)
     for (size_t i = 0; i < s->deferred_count; i++) {
         aphi_deferred_action a = s->deferred[i];
         bool goes = !r->ending.ended && wait_is_over(r, &a.action) && has_room(r, &a.action) &&
-                    !is_blocked(r, &a, kept);
+                    is_prepared(r, &a.action) && !is_blocked(r, &a, kept);
         if (goes) {
             a = find_partition(r, &a.action);
             goes = !is_blocked(r, &a, kept);
@@ -374,7 +407,7 @@ static void move_to_its_partition(aphi_run_state *r, aphi_deferred_action *a)
 static bool perform_or_defer(aphi_run_state *r)
 {
     aphi_sending *s = &r->sending;
-    bool ready = wait_is_over(r, &s->next) && has_room(r, &s->next);
+    bool ready = wait_is_over(r, &s->next) && has_room(r, &s->next) && is_prepared(r, &s->next);
     if (!ready && !may_be_deferred(r))
         return false;
     aphi_deferred_action a = find_partition(r, &s->next);

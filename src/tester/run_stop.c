@@ -220,6 +220,28 @@ static void set_waiting_aside(aphi_run_state *r)
 
 /* ---- silence ----------------------------------------------------------------------------------------------------- */
 
+/* Returns true if the next action waits for a message or for quiet, but responses do not belong to requests, so that
+ * only the model knows what is due. */
+static bool waits_for_model(const aphi_run_state *r)
+{
+    const aphi_sending *s = &r->sending;
+    return !r->mode.paired && !r->mode.lossy && r->judging.feed && !r->outstanding.any_closed &&
+           (aphi_run_is_in_preamble(r) || (r->model->connections && s->has_next && s->next.wait == APHI_WAIT_QUIET));
+}
+
+/* The same, when the silence has lasted too long. */
+static bool is_starved_by_model(aphi_run_state *r)
+{
+    if (!aphi_silence_has_lasted(&r->silence, r->now, aphi_silence_limit(&r->silence)))
+        return false;
+    if (aphi_run_probe_quiet(r) == APH_FAIL)
+        return true;
+    if (aphi_run_is_in_preamble(r))
+        aphi_run_end_fault(r, APH_FAULT_PROMISE, "the preamble of the model waits for a message that the model does "
+                           "not send; correct the preamble or the model");
+    return false;
+}
+
 /* Returns true if the subject should have sent or at least read bytes, but has done neither for too long. */
 static bool is_starved(aphi_run_state *r)
 {
@@ -227,7 +249,7 @@ static bool is_starved(aphi_run_state *r)
     int64_t connection = 0;
     bool due = r->mode.paired && r->outstanding.count;
     if (!due && aphi_net_idle(r->net))
-        return false;
+        return waits_for_model(r) && is_starved_by_model(r);
     if (!aphi_silence_is_past_patience(&r->silence, r->now))
         return aphi_silence_is_trickling(&r->silence);
     if (due && aphi_run_probe_quiet(r) != APH_FAIL && aphi_net_idle(r->net))
