@@ -22,7 +22,7 @@
 enum {
     DRAIN_BUDGET = 5000,   /* configurations visited to find all that are left when a lossy network is quiet */
     AFTERMATH_MAX = 20000, /* observations recorded after a failure */
-    HELD_MAX = 64,         /* observations */
+    HELD_MAX = 256,        /* observations */
 };
 
 const char *aph_verdict_name(aph_verdict v)

@@ -41,7 +41,8 @@ enum {
     PATH_CORES_NEAR = 4,
     PATH_PROGRESS = 256,
     LIMITS_EVERY = 256,
-    RESPONSES_AHEAD = 64,    /* observations */
+    RESPONSES_AHEAD = 256,   /* observations */
+    COMPARED_MAX = 64,       /* connections whose responses are compared */
 };
 
 /* ---- taking a request -------------------------------------------------------------------------------------------- */
@@ -423,6 +424,64 @@ static uint32_t first_predecessor(aph_oracle *o, const aphi_request *b, uint32_t
     return otherwise;
 }
 
+/* The messages for a connection in an outbox, and how many of them were compared with later responses. */
+typedef struct compared_queue {
+    int64_t connection;
+    aph_value queue;
+    size_t place;
+} compared_queue;
+
+static size_t count_undelivered(const aphi_core *core)
+{
+    aph_value name, queue;
+    size_t n = 0;
+    for (size_t i = 0; aph_pair_at(core->outbox, i, &name, &queue); i++)
+        n += aph_kind_of(queue) == APH_ARRAY ? aph_count(queue) : 0;
+    return n;
+}
+
+/* Returns the entry of the connection, or NULL if there are too many. */
+static compared_queue *find_compared(compared_queue *all, size_t *n, const aphi_core *core, int64_t connection)
+{
+    size_t i = 0;
+    while (i < *n && all[i].connection != connection)
+        i++;
+    if (i == COMPARED_MAX)
+        return NULL;
+    if (i == *n) {
+        aph_value queue = aph_get(core->outbox, aph_int(connection));
+        all[(*n)++] = (compared_queue){connection, aph_kind_of(queue) == APH_ARRAY ? queue : APH_NIL, 0};
+    }
+    return &all[i];
+}
+
+/* Without rpc: returns true if a message that the server has sent differs from the response that was observed in its
+ * place. This refutes most wrong orders at once, not only when the search arrives at that response. */
+static bool contradicts_responses(const aph_oracle *o, const aphi_core *core)
+{
+    if (o->rpc || !o->env.fifo || core->outbox == o->core.outbox || !core->outbox)
+        return false;
+    compared_queue all[COMPARED_MAX];
+    size_t n = 0, left = count_undelivered(core);
+    size_t end = o->at + RESPONSES_AHEAD < o->event_count ? o->at + RESPONSES_AHEAD : o->event_count;
+    for (size_t i = o->at; i < end && left; i++) {
+        const aphi_observed_event *e = &o->events[i];
+        if (e->kind == APHI_OBSERVED_LOSS || e->message == APH_BROKEN)
+            return false;
+        if (e->kind != APHI_OBSERVED_ANSWER || e->connection >= APH_ACCEPTED || e->message == APHI_WILDCARD)
+            continue;
+        compared_queue *q = find_compared(all, &n, core, e->connection);
+        if (!q)
+            return false;
+        aph_value sent = aph_at(q->queue, q->place++);
+        bool compared = q->place <= aph_count(q->queue);
+        left -= compared;
+        if (compared && sent != e->message && !aph_is_symbolic(sent))
+            return true;
+    }
+    return false;
+}
+
 /* Guesses run the model, so they pay off only if the search backtracks occasionally. */
 static bool backtracks_often(const aph_oracle *o)
 {
@@ -440,11 +499,80 @@ static uint32_t find_on_connection(const aph_oracle *o, int64_t connection)
     return 0;
 }
 
-/* Without rpc, a response is most likely that to a request on its connection. */
+/* Returns true if the server may send the observed message next on its connection once it has taken the request. */
+static bool leads_to_response(aph_oracle *o, const aphi_request *a, const aphi_observed_event *e)
+{
+    size_t n;
+    bool leads = false;
+    const aphi_successor *results = run_request(o, a, &n);
+    for (size_t i = 0; i < n && !leads; i++) {
+        aph_value first = aph_at(aph_get(results[i].core.outbox, aph_int(e->connection)), 0);
+        leads = first && (first == e->message || aph_is_symbolic(first)) &&
+                !contradicts_responses(o, &results[i].core);
+    }
+    return leads;
+}
+
+/* Returns true if the request leads to the response after the one before it, which can be taken now. */
+static bool leads_after_previous(aph_oracle *o, const aphi_request *a, const aphi_observed_event *e)
+{
+    const aphi_request *previous = a->previous == APHI_NONE ? NULL : &o->ops[a->previous];
+    size_t n;
+    if (!previous || aphi_is_taken(o, previous) || !aphi_can_arrive(o, previous))
+        return false;
+    const aphi_core core = o->core;
+    const aphi_successor *results = run_request(o, previous, &n);
+    if (n) {
+        o->core = results[0].core;
+        aphi_set_bit(o->bits, previous->slot);
+    }
+    bool leads = n && leads_to_response(o, a, e);
+    aphi_clear_bit(o->bits, previous->slot);
+    o->core = core;
+    return leads;
+}
+
+/* Returns true if the server sends nothing when it takes the request. */
+static bool sends_nothing(aph_oracle *o, const aphi_request *a)
+{
+    size_t n;
+    const aphi_successor *results = run_request(o, a, &n);
+    return n && results[0].core.outbox == o->core.outbox;
+}
+
+static uint32_t place_of(const aph_oracle *o, uint32_t request)
+{
+    uint32_t place = 0;
+    while (o->pending[place] != request)
+        place++;
+    return place;
+}
+
+/* Returns the place in pending, plus 1, of the request to take next if the response is to be sent soon. own: that of
+ * the next request on its connection; 0: none. */
+static uint32_t find_leading(aph_oracle *o, const aphi_observed_event *e, uint32_t own)
+{
+    if (own && leads_to_response(o, &o->ops[o->pending[own - 1]], e))
+        return own;
+    for (uint32_t i = 0; i < o->pending_count && !o->fault && !o->limit; i++) {
+        const aphi_request *a = &o->ops[o->pending[i]];
+        if (aphi_is_taken(o, a))
+            continue;
+        if (!aphi_can_arrive(o, a) ? leads_after_previous(o, a, e) : leads_to_response(o, a, e))
+            return 1 + (aphi_can_arrive(o, a) ? i : place_of(o, a->previous));
+    }
+    return own && sends_nothing(o, &o->ops[o->pending[own - 1]]) ? own : 0;
+}
+
+/* Without rpc, a response is most likely that to a request on its connection, or to one that leads to it. */
 static void guess_likely(aph_oracle *o, aphi_frame *f)
 {
-    if (f->target == APHI_NONE && o->events[f->at].kind == APHI_OBSERVED_ANSWER && !o->rpc)
-        f->likely = find_on_connection(o, o->events[f->at].connection);
+    const aphi_observed_event *e = &o->events[f->at];
+    bool leads = f->target == APHI_NONE && e->kind == APHI_OBSERVED_ANSWER && !o->rpc;
+    if (leads)
+        f->likely = find_on_connection(o, e->connection);
+    if (leads && o->connections && e->message != APHI_WILDCARD && e->connection < APH_ACCEPTED)
+        f->likely = find_leading(o, e, f->likely);
     if (!backtracks_often(o))
         return;
     if (f->target != APHI_NONE && !f->target_only)
@@ -568,38 +696,6 @@ static size_t count_untaken(const aph_oracle *o)
 static bool all_are_reads(const aph_oracle *o, const aphi_request *a, bool target)
 {
     return target && a->reads && !o->env.buffer && count_untaken(o) == 0;
-}
-
-/* Returns the number of responses on the connection among the observations from the current one up to this one. */
-static size_t count_responses(const aph_oracle *o, size_t end, int64_t connection)
-{
-    size_t n = 0;
-    for (size_t i = o->at; i < end; i++)
-        n += o->events[i].kind == APHI_OBSERVED_ANSWER && o->events[i].connection == connection;
-    return n;
-}
-
-/* Without rpc: returns true if a message that the server has sent differs from the response that was observed in its
- * place. This refutes most wrong orders at once, not only when the search arrives at that response. */
-static bool contradicts_responses(const aph_oracle *o, const aphi_core *core)
-{
-    if (o->rpc || !o->env.fifo || core->outbox == o->core.outbox || !core->outbox)
-        return false;
-    size_t end = o->at + RESPONSES_AHEAD < o->event_count ? o->at + RESPONSES_AHEAD : o->event_count;
-    for (size_t i = o->at; i < end; i++) {
-        const aphi_observed_event *e = &o->events[i];
-        if (e->kind == APHI_OBSERVED_LOSS || e->message == APH_BROKEN)
-            return false;
-        if (e->kind != APHI_OBSERVED_ANSWER || e->connection >= APH_ACCEPTED || e->message == APHI_WILDCARD)
-            continue;
-        aph_value queue = aph_get(core->outbox, aph_int(e->connection));
-        if (aph_kind_of(queue) != APH_ARRAY)
-            continue;
-        size_t place = count_responses(o, i, e->connection);
-        if (place < aph_count(queue) && aph_at(queue, place) != e->message && !aph_is_symbolic(aph_at(queue, place)))
-            return true;
-    }
-    return false;
 }
 
 /* Takes the next candidate of the top frame. Returns false if none is left. */

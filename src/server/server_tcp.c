@@ -316,20 +316,22 @@ static void discard_requests(aphi_server *s, stream *c)
     c->refused_at = 0;
 }
 
-/* The model is to receive the break of the stream. Requests that were not taken may be lost. */
+/* The model is to receive the break of the stream, unless it has received another end. Requests that were not taken may
+ * be lost. */
 static void add_break(aphi_server *s, stream *c)
 {
-    aphi_buffer_free(&c->in);
-    c->in_start = c->scanned = 0;
-    c->ended = true;
-    bool loses = aphi_choice_chance(&s->choice, 1, 2) || c->count == INBOX_MAX;
-    if (loses && !c->is_open) {
-        drop_stream(s, c); /* the model never learns of it */
+    bool had_end = c->ended, loses = aphi_choice_chance(&s->choice, 1, 2) || c->count == INBOX_MAX;
+    end_requests(s, c);
+    if ((loses && !c->is_open) || (had_end && !c->count)) {
+        drop_stream(s, c);
         return;
     }
     if (loses)
         discard_requests(s, c);
-    add_request(s, c, APH_BROKEN);
+    if (had_end && c->count) /* the last one is the other end */
+        c->inbox[(c->first + c->count - 1) % INBOX_MAX] = APH_BROKEN;
+    else
+        add_request(s, c, APH_BROKEN);
 }
 
 /* Handles a reset stream. If it is an upstream stream, or the model has connections, the model is informed. Returns

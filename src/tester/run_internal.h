@@ -239,6 +239,8 @@ void aphi_run_end_untraced(aphi_run_state *r, const char *why);
 void aphi_run_end_dead(aphi_run_state *r, const char *why, bool doubtful, bool unreached);
 /* Ends the run if there are at least that many losses, and more than the options allow. */
 void aphi_run_check_losses(aphi_run_state *r, uint64_t least);
+/* Returns true if nothing more is expected to arrive. With connections, the model decides. */
+bool aphi_run_is_quiet(aphi_run_state *r);
 bool aphi_run_is_stopped(const aphi_run_state *r);
 /* Ends the run if nothing more is to come, or the subject was silent for too long. */
 void aphi_run_check_silence(aphi_run_state *r);

@@ -110,8 +110,7 @@ static bool wait_is_over(aphi_run_state *r, const aphi_action *a)
                (!r->outstanding.blocked || r->model->rpc || aphi_run_probe_quiet(r) != APH_FAIL);
     case APHI_WAIT_QUIET:
         return (!r->mode.paired || !aphi_outstanding_awaited(&r->outstanding)) &&
-               aphi_silence_is_idle(&r->silence, r->now) &&
-               (!r->model->connections || aphi_run_probe_quiet(r) != APH_FAIL);
+               aphi_run_is_quiet(r);
     case APHI_WAIT_PAUSE: return r->now - r->sending.acted_at >= a->waits_for * 1000;
     }
     return true;

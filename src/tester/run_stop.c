@@ -220,6 +220,13 @@ static void set_waiting_aside(aphi_run_state *r)
 
 /* ---- silence ----------------------------------------------------------------------------------------------------- */
 
+bool aphi_run_is_quiet(aphi_run_state *r)
+{
+    if (!r->model->connections || !r->judging.feed || r->mode.lossy || r->mode.paired)
+        return aphi_silence_is_idle(&r->silence, r->now);
+    return r->silence.silent_ns >= APHI_IDLE_NS && aphi_run_probe_quiet(r) == APH_PASS;
+}
+
 /* Returns true if the next action waits for a message or for quiet, but responses do not belong to requests, so that
  * only the model knows what is due. */
 static bool waits_for_model(const aphi_run_state *r)
@@ -295,7 +302,7 @@ void aphi_run_check_silence(aphi_run_state *r)
     char how[160];
     /* If responses do not belong to one request each, it is unknown which requests are outstanding; after a silence,
      * none are. */
-    if (!r->mode.paired && aphi_silence_is_idle(&r->silence, r->now)) {
+    if (!r->mode.paired && (aphi_silence_is_idle(&r->silence, r->now) || aphi_run_is_quiet(r))) {
         aphi_outstanding_clear(&r->outstanding);
         if (!r->mode.lossy || aphi_run_judge_drained(r))
             aphi_run_send_after_idle(r);
