@@ -47,6 +47,7 @@ static const aph_model login = {
     .summary = "a login protocol in the manner of SMTP",
     .step = step,
     .connections = true,
+    .codec = &aph_codec_lines,
     .shape = "[\"USER alice\", \"PASS secret\", \"PASS guess\", \"MAIL\", \"QUIT\", \"NOOP\"]",
 };
 

@@ -130,6 +130,7 @@ typedef struct aph_preamble {
     aph_value answer;        /* the message that ended the previous step; APH_NIL in step 0 */
     aph_value earlier;       /* the last answer of the latest preamble that was completed on any connection of the run,
                               * such as a token for reconnecting; APH_NIL if there was none */
+    uint64_t number;         /* counts the preambles of the run, from 0 */
 } aph_preamble;
 #define APH_AWAIT ((aph_value)(uintptr_t)44)
 

@@ -698,10 +698,36 @@ static bool all_are_reads(const aph_oracle *o, const aphi_request *a, bool targe
     return target && a->reads && !o->env.buffer && count_untaken(o) == 0;
 }
 
+/* Takes the opening or end of a connection at once, as servers usually do, or else leaves it pending. */
+static bool try_early(aph_oracle *o, aphi_frame *f)
+{
+    const aphi_request *a = &o->ops[f->target];
+    size_t n;
+    const aphi_successor *results = run_request(o, a, &n);
+    if (o->fault || o->limit || f->result > n)
+        return false;
+    if (f->result)
+        memoize_frame(o, f);
+    while (f->result < n) {
+        const aphi_successor *result = &results[f->result++];
+        if (contradicts_responses(o, &result->core))
+            continue;
+        take_request(o, a, result);
+        return true;
+    }
+    f->result++;
+    o->left_pending = o->at + 1;
+    if (!f->memoized)
+        drop_frame(o);
+    return true;
+}
+
 /* Takes the next candidate of the top frame. Returns false if none is left. */
 static bool try_candidate(aph_oracle *o)
 {
     aphi_frame *f = top_frame(o);
+    if (f->early)
+        return try_early(o, f);
     prepare_candidates(o, f);
     bool resumed = f->result > 0;
     for (; f->candidate <= o->pending_count; f->candidate++, f->result = 0, resumed = false) {
@@ -820,6 +846,27 @@ static bool take_or_branch(aph_oracle *o, uint32_t target, bool target_only)
     return try_candidate(o) || aphi_search_backtrack(o, top_frame(o)->concerns);
 }
 
+/* Every explanation is also found if the request is left pending, so this affects only the order of the search. It
+ * keeps openings and ends that no response shows from accumulating. */
+static bool take_early(aph_oracle *o, uint32_t request)
+{
+    aphi_parts reason;
+    if (aphi_memo_seen(&o->memo, o->at, &o->core, o->bits, o->optional, &reason))
+        return aphi_search_backtrack(o, reason);
+    push_frame(o, request, APH_NIL, true);
+    top_frame(o)->early = true;
+    top_frame(o)->concerns = APHI_ANY_PART;
+    return try_candidate(o) || aphi_search_backtrack(o, APHI_ANY_PART);
+}
+
+static bool is_early(aph_oracle *o, const aphi_request *a)
+{
+    bool left_pending = o->left_pending == o->at + 1;
+    o->left_pending = 0;
+    return a->signal && !left_pending && !aphi_is_taken(o, a) && !o->exhaustive &&
+           (a->previous == APHI_NONE || aphi_is_taken(o, &o->ops[a->previous]) || aphi_is_over(o, &o->ops[a->previous]));
+}
+
 /* ---- walking over the observations ------------------------------------------------------------------------------- */
 
 static bool pass_request(aph_oracle *o, const aphi_observed_event *e)
@@ -829,6 +876,8 @@ static bool pass_request(aph_oracle *o, const aphi_observed_event *e)
         aphi_set_bit(o->bits, a->slot);
     if ((o->env.immediate || o->eager) && !aphi_is_taken(o, a))
         return take_or_branch(o, e->request, true);
+    if (is_early(o, a))
+        return take_early(o, e->request);
     if (o->env.buffer && !a->signal && aphi_pending_full_oldest(o, a->connection) != APHI_NONE)
         return take_or_branch(o, aphi_pending_full_oldest(o, a->connection), false);
     aphi_pending_advance(o);

@@ -96,6 +96,7 @@ typedef struct aphi_frame {
     bool memoized;
     bool likely_first;     /* try the likely request even before the target */
     bool target_only;      /* take no other request */
+    bool early;            /* the target is taken at once, or else left pending */
     aph_value part;        /* of the target */
     aphi_parts concerns;   /* parts of its candidates, and of the requests that these wait for */
     aphi_parts reason;     /* parts for which its candidates have failed so far */
@@ -233,6 +234,7 @@ struct aph_oracle {
     aphi_segment *past;    /* of the current root */
     uint32_t deepest;      /* last observation that the search has reached in this window */
     uint64_t backtracks;   /* number of backtracks */
+    uint32_t left_pending; /* observation, plus 1, of an opening or end that is not to be taken at once; 0: none */
     uint64_t progress_at;  /* configurations visited when `deepest` was reached, or when find_path last failed */
 
     /* after a failure: the responses allowed at a wildcard, the last observation of the window */

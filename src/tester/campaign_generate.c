@@ -16,6 +16,7 @@ enum {
     EARLY_RUNS = 3,          /* with few connections */
     EARLY_PARTS = 8,         /* each takes at most this part of the time */
     LONG = 4096,             /* messages of a run that must be fast to judge */
+    MESSAGES_OPENING = 2048, /* the last length if the model has connections: the server may notice an end late */
     FLIGHT_MAX = 16,         /* requests in flight if connections are pipelined: there are many orders */
     WAITING_MAX = 6,         /* connections if requests wait for others: the orders in which they wait are many */
 };
@@ -54,7 +55,8 @@ static void choose_width(aphi_campaign_state *c, aphi_run_options *run)
 {
     const aphi_campaign_options *o = c->options;
     bool ours = aphi_subject_is_ours(o->subject), easy = run->messages > LONG && o->model->part && o->model->alone;
-    bool early = is_early(c), deep = o->depth > 1 && (c->result.runs % 2 == 1 || (easy && !ours));
+    /* A failure with few connections is faster to prove, since the end of each may be noticed at many times. */
+    bool early = is_early(c) || (o->model->connections && c->result.runs % 2 == 1), deep = o->depth > 1 && (c->result.runs % 2 == 1 || (easy && !ours));
     size_t all = most_connections(c), most = early && all > 3 ? 3 : all;
     deep &= !c->result.undecided && !c->habits.overtakes;
     run->connections = aphi_choice_chance(&c->choice, 1, 4) ? 1 + aphi_choice_below(&c->choice, most) : most;
@@ -71,10 +73,11 @@ static void choose_width(aphi_campaign_state *c, aphi_run_options *run)
 static uint64_t choose_length(const aphi_campaign_state *c)
 {
     uint64_t length = MESSAGES_FIRST, left = messages_left(c);
-    for (uint64_t i = 0; i < c->result.runs && length < MESSAGES_LAST; i++)
+    uint64_t last = c->options->model->connections ? MESSAGES_OPENING : MESSAGES_LAST;
+    for (uint64_t i = 0; i < c->result.runs && length < last; i++)
         length *= 3;
-    if (length > MESSAGES_LAST)
-        length = MESSAGES_LAST;
+    if (length > last)
+        length = last;
     /* A subject that cannot be reset gets a single run. */
     if (!aphi_subject_is_ours(c->options->subject))
         return left == UINT64_MAX ? 0 : left;

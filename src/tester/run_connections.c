@@ -91,7 +91,7 @@ static void perform_step(aphi_run_state *r, int64_t connection, aph_value answer
 {
     aphi_preamble *p = preamble_of(r, connection);
     aph_value message = r->model->preamble(&(aph_preamble){.step = p->step, .answer = answer,
-                                                           .earlier = r->preambles.earlier});
+                                                           .earlier = r->preambles.earlier, .number = p->number});
     p->is_active = message != APH_NIL;
     if (!p->is_active) {
         r->preambles.earlier = p->step ? answer : r->preambles.earlier;
@@ -109,7 +109,7 @@ bool aphi_run_prepare_connection(aphi_run_state *r, int64_t connection)
         return !p->is_active;
     if (r->model->connections)
         aphi_run_open_connection(r, connection);
-    p->step = 0;
+    *p = (aphi_preamble){.number = r->preambles.begun++};
     perform_step(r, connection, APH_NIL);
     preamble_of(r, connection)->step++;
     return !preamble_of(r, connection)->is_active;

@@ -62,6 +62,7 @@ typedef struct aphi_receiving {
 typedef struct aphi_preamble {
     bool is_active;
     uint64_t step;              /* of the message that was sent last */
+    uint64_t number;            /* counts the preambles of the run */
 } aphi_preamble;
 
 /* run_connections.c */
@@ -69,6 +70,7 @@ typedef struct aphi_preambles {
     aphi_preamble *all;         /* by connection */
     size_t count;
     aph_value earlier;          /* the last message that completed a preamble, or APH_NIL */
+    uint64_t begun;             /* preambles */
     uint64_t failures;          /* in a row: connections that ended before their preamble was complete */
 } aphi_preambles;
 
