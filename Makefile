@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 600
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: all demo test bench table-one table-one-full mutants mutants-http mutants-threads mutants-oracle live-offline survey replays soak fuzz install clean
+.PHONY: all demo test bench table-one table-one-full mutants mutants-http mutants-connections mutants-threads mutants-oracle live-offline survey replays soak fuzz install clean
 
 all: build/setup-build.stamp
 	@tools/configure build --prefix=$(abspath $(PREFIX)) -Db_lto=true
@@ -53,6 +53,10 @@ mutants: all
 # Tests the mutants of the web server, and real web servers behind a fault proxy.
 mutants-http: build/setup-http.stamp all
 	@tools/mutants-http
+
+# Tests the faulty servers of examples/connections.
+mutants-connections: build/setup-test.stamp all
+	@tools/mutants-connections
 
 # Tests mutants of a message-passing program, thread by thread; each must be killed or listed as equivalent.
 mutants-threads: all

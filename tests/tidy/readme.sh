@@ -4,7 +4,7 @@
 # readme.sh - the examples, console sessions and tables in the documents are up to date.
 #
 # A block of C after <!-- examples/FILE.c --> is that file from its first include on; a block of Python after
-# <!-- examples/FILE.py --> is the whole file, and after <!-- examples/FILE.py NAME --> its function NAME. A console block
+# <!-- examples/FILE.py --> is the whole file; after <!-- examples/FILE NAME --> a block is the function NAME. A console block
 # that begins with "$ antiphon ..." has the output of that command, run at the top of the tree; times and numbers of
 # configurations may differ. (tests/cli/tutorial.sh runs the blocks with another prompt.) The table after
 # <!-- exit codes --> has the codes of exit_codes.h.
@@ -26,7 +26,7 @@ updated() {
     /^```(c|python)$/ && example {
         print
         for (begun = $0 == "```python" && name == "-->"; (getline line < example) > 0;) {
-            if (line ~ /^#include/ || index(line, "def " name "(") == 1) begun = 1
+            if ((name == "-->" && line ~ /^#include/) || line ~ "^(def|[a-z].*[ *])" name "\\(") begun = 1
             else if (name != "-->" && line == "") begun = 0
             if (begun) print line
         }

@@ -1,0 +1,107 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# connection_servers.sh - the servers of examples/connections pass, each faulty variant is rejected, opens and closes are
+# shrunk; faults of preambles and of models with connections have clear messages.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+find_python
+examples=$ANTIPHON_ROOT/examples/connections
+servers="$python -S $examples/servers.py"
+folder=$dir/folder
+
+# live CODE SERVER FAULT OPTION...: tests a server of the examples.
+live() {
+    local expected=$1 server=$2 fault=$3
+    shift 3
+    rm -rf "$folder"
+    run "$expected" test "$examples/$server.c" --run "$servers $server {port} $fault" --folder "$folder" "$@"
+}
+
+# ---- right and faulty servers ----------------------------------------------------------------------------------------
+
+for server in greeter limit chat login session; do
+    live 0 $server '' --seed 1 --messages 600
+    for fault in $($servers $server); do
+        rm -rf "$folder"
+        title="test $server, $fault"
+        "$ANTIPHON" test "$examples/$server.c" --run "$servers $server {port} $fault" --folder "$folder" --time 100 --patience 2 \
+            --seed 1 --no-shrink >"$dir/out" 2>"$dir/err"
+        code=$?
+        # Where the server lacks a message that is due, the verdict is starved (8) or, if another one follows, fail (1).
+        if [ $code -ne 1 ] && [ $code -ne 8 ]; then fail "exit code $code, not 1 or 8"; fi
+    done
+done
+
+# ---- shrinking, and the script -----------------------------------------------------------------------------------------
+
+live 1 greeter omits-bye --seed 2
+out 'shrunk to 1 request'
+out 'opens'
+script=$(find "$folder" -name '*.script')
+run 1 replay "$script" "$examples/greeter.c" --run "$servers greeter {port} omits-bye"
+trace=$(find "$folder" -name '*.trace' | head -1)
+run 1 check "$examples/greeter.c" "$trace"
+
+# ---- traces ------------------------------------------------------------------------------------------------------------
+
+# judge CODE MODEL LINE...: checks a trace.
+judge() {
+    local expected=$1 model=$2
+    shift 2
+    printf '%s\n' "$@" >"$dir/trace.jsonl"
+    run "$expected" check "$examples/$model.c" "$dir/trace.jsonl"
+}
+
+judge 0 greeter '{"conn":1,"open":true}' '{"conn":1,"recv":"hello"}' '{"conn":1,"shut":true}' '{"conn":1,"recv":"bye"}' \
+    '{"conn":1,"closed":true}'
+judge 0 greeter '{"conn":1,"open":true}' '{"conn":1,"send":"ping"}' '{"conn":1,"recv":"hello"}' '{"conn":1,"abort":true}'
+judge 1 greeter '{"conn":1,"open":true}' '{"conn":1,"recv":"hello"}' '{"conn":1,"shut":true}' '{"conn":1,"closed":true}'
+# A reset can lose messages, but only after the server has closed.
+judge 0 greeter '{"conn":1,"open":true}' '{"conn":1,"send":"quit"}' '{"conn":1,"send":"ping"}' '{"conn":1,"reset":true}'
+judge 1 greeter '{"conn":1,"open":true}' '{"conn":1,"send":"ping"}' '{"conn":1,"reset":true}'
+# A client that has left is still a member until the server notices; then it is not.
+judge 0 limit '{"conn":1,"open":true}' '{"conn":1,"recv":"welcome"}' '{"conn":1,"close":true}' '{"conn":2,"open":true}' \
+    '{"conn":2,"recv":"welcome"}' '{"conn":2,"send":"count"}' '{"conn":2,"send":"count"}' '{"conn":2,"recv":2}' '{"conn":2,"recv":1}'
+judge 1 limit '{"conn":1,"open":true}' '{"conn":1,"recv":"welcome"}' '{"conn":1,"close":true}' '{"conn":2,"open":true}' \
+    '{"conn":2,"recv":"welcome"}' '{"conn":2,"send":"count"}' '{"conn":2,"send":"count"}' '{"conn":2,"recv":1}' '{"conn":2,"recv":2}'
+# Nothing may follow an end, and a connection is opened once.
+judge 14 greeter '{"conn":1,"open":true}' '{"conn":1,"close":true}' '{"conn":1,"recv":"hello"}'
+judge 14 greeter '{"conn":1,"open":true}' '{"conn":1,"open":true}'
+err 'opened twice'
+
+# ---- faults of models --------------------------------------------------------------------------------------------------
+
+# model NAME FIELDS STEP: writes a model.
+model() {
+    printf '%s\n' '#include <antiphon/model.h>' 'static void step(aph *m, aph_value *state)' '{' '    (void)state;' "    $3" '}' \
+        "${4-}" 'static const aph_model model = {.version = APH_MODEL_VERSION, .name = "'"$1"'", .summary = "a test",' \
+        '    .step = step, .shape = "[\"ping\"]", '"$2"'};' 'APH_MODEL(model)' >"$dir/$1.c"
+}
+
+model promises '.connections = true, .rpc = true' 'aph_request q = aph_recv(m); aph_send(m, q.from, q.message);'
+run 36 serve "$dir/promises.c" --port 0
+err 'a model with .connections cannot use the promises'
+model closes '' 'aph_request q = aph_recv(m); aph_close(m, q.from);'
+printf '%s\n' '{"conn":1,"send":"ping"}' '{"conn":1,"recv":"x"}' >"$dir/trace.jsonl"
+run 42 check "$dir/closes.c" "$dir/trace.jsonl"
+err 'the model does not set .connections'
+model deaf '.connections = true' 'aph_send(m, 1, aph_str("x"));'
+run 38 check "$dir/deaf.c" "$dir/trace.jsonl"
+err 'the step never receives'
+
+# ---- preambles ---------------------------------------------------------------------------------------------------------
+
+model refused '.connections = true, .preamble = preamble' 'aph_request q = aph_recv(m); if (aph_str_is(q.message, "login")) aph_close(m, q.from);' \
+    'static aph_value preamble(const aph_preamble *p) { return p->step ? APH_NIL : aph_str("login"); }'
+rm -rf "$folder"
+run 9 test "$dir/refused.c" --run "$ANTIPHON serve $dir/refused.c --port {port}" --folder "$folder" --seed 1 --no-shrink
+out '32 connections in a row ended before the preamble of the model was complete'
+model unanswered '.connections = true, .preamble = preamble' 'aph_request q = aph_recv(m); (void)q;' \
+    'static aph_value preamble(const aph_preamble *p) { return p->step ? APH_NIL : aph_str("login"); }'
+rm -rf "$folder"
+run 41 test "$dir/unanswered.c" --run "$ANTIPHON serve $dir/unanswered.c --port {port}" --folder "$folder" --seed 1 --patience 1 --no-shrink
+err 'the preamble of the model waits for a message that the model does not send'
+
+finish
