@@ -5,8 +5,8 @@
 #
 #     servers.py greeter|limit|chat|login|session PORT [FAULT]
 #
-# One thread serves all connections. A connection is read until its client closes its side; a server answers that end
-# itself, so that each protocol decides what it sends last.
+# One thread serves all connections. A connection is read until its client closes its side; each protocol then sends its
+# last message and closes the connection.
 import json
 import secrets
 import selectors

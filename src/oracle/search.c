@@ -861,10 +861,11 @@ static bool take_early(aph_oracle *o, uint32_t request)
 
 static bool is_early(aph_oracle *o, const aphi_request *a)
 {
+    const aphi_request *previous = a->previous == APHI_NONE ? NULL : &o->ops[a->previous];
     bool left_pending = o->left_pending == o->at + 1;
     o->left_pending = 0;
     return a->signal && !left_pending && !aphi_is_taken(o, a) && !o->exhaustive &&
-           (a->previous == APHI_NONE || aphi_is_taken(o, &o->ops[a->previous]) || aphi_is_over(o, &o->ops[a->previous]));
+           (!previous || aphi_is_taken(o, previous) || aphi_is_over(o, previous));
 }
 
 /* ---- walking over the observations ------------------------------------------------------------------------------- */

@@ -56,7 +56,8 @@ static void choose_width(aphi_campaign_state *c, aphi_run_options *run)
     const aphi_campaign_options *o = c->options;
     bool ours = aphi_subject_is_ours(o->subject), easy = run->messages > LONG && o->model->part && o->model->alone;
     /* A failure with few connections is faster to prove, since the end of each may be noticed at many times. */
-    bool early = is_early(c) || (o->model->connections && c->result.runs % 2 == 1), deep = o->depth > 1 && (c->result.runs % 2 == 1 || (easy && !ours));
+    bool odd = c->result.runs % 2 == 1, early = is_early(c) || (o->model->connections && odd);
+    bool deep = o->depth > 1 && (odd || (easy && !ours));
     size_t all = most_connections(c), most = early && all > 3 ? 3 : all;
     deep &= !c->result.undecided && !c->habits.overtakes;
     run->connections = aphi_choice_chance(&c->choice, 1, 4) ? 1 + aphi_choice_below(&c->choice, most) : most;

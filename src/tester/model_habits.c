@@ -112,7 +112,8 @@ static void walk_model(walk *w, aphi_generator *g)
 aphi_model_habits aphi_model_habits_find(const aph_model *model)
 {
     char error[300];
-    aphi_generator *g = model->rpc || model->connections ? NULL : aphi_generator_open(model, 1, CONNECTIONS, 1, error, sizeof error);
+    bool known = model->rpc || model->connections;
+    aphi_generator *g = known ? NULL : aphi_generator_open(model, 1, CONNECTIONS, 1, error, sizeof error);
     if (!g)
         return (aphi_model_habits){0};
     walk w = {.model = model, .machine = aphi_machine_open(model, false, false, 0),

@@ -75,7 +75,7 @@ void aphi_outstanding_clear(aphi_outstanding *o);
 /* Marks the connection as blocked, until a request is added to it or removed from it. Its requests are no longer found
  * by their labels. */
 void aphi_outstanding_block(aphi_outstanding *o, int64_t connection);
-/* Marks the connection as closed. The next request on it opens a new one. judged: the oracle knows that it is closed. */
+/* Marks the connection as closed. The next request on it opens a new one. judged: the oracle has observed the end. */
 void aphi_outstanding_retire(aphi_outstanding *o, int64_t connection, bool judged);
 /* Marks the connection as half-closed by the tester. */
 void aphi_outstanding_shut(aphi_outstanding *o, int64_t connection);

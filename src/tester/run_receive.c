@@ -21,7 +21,8 @@ static void receive_response(aphi_run_state *r, const aphi_arrival *a)
     aphi_outstanding_request request = {.number = APHI_NO_REQUEST};
     bool was_blocked = aphi_outstanding_peer(&r->outstanding, a->connection)->is_blocked;
     bool is_response = aphi_outstanding_pop(&r->outstanding, a->connection, true, &request);
-    int64_t label = is_response && request.label ? request.label + 1 : 0, name = aphi_outstanding_name(&r->outstanding, a->connection);
+    int64_t label = is_response && request.label ? request.label + 1 : 0;
+    int64_t name = aphi_outstanding_name(&r->outstanding, a->connection);
     aphi_run_log_response(&r->log, is_response ? request.kind : UINT32_MAX);
     aphi_outstanding_note_response(&r->outstanding, a->connection, r->now);
     if (is_response)

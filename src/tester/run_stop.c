@@ -228,7 +228,7 @@ bool aphi_run_is_quiet(aphi_run_state *r)
 }
 
 /* Returns true if the next action waits for a message or for quiet, but responses do not belong to requests, so that
- * only the model knows what is due. */
+ * only the model determines the messages that are due. */
 static bool waits_for_model(const aphi_run_state *r)
 {
     const aphi_sending *s = &r->sending;
