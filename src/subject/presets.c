@@ -336,8 +336,8 @@ static void make_files(const preset *p, const char *program, size_t connections,
     snprintf(count, sizeof count, "%zu", threads);
     snprintf(workers, sizeof workers, "%zu", threads * APACHE_PROCESSES);
     char *modules = p->module ? find_modules(p, program) : NULL;
-    const char *const values[][2] = {{"{threads}", count}, {"{workers}", workers}, {modules ? "{modules}" : NULL, modules},
-                                     {NULL}};
+    const char *const values[][2] = {{"{threads}", count}, {"{workers}", workers},
+                                     {modules ? "{modules}" : NULL, modules}, {NULL}};
     for (size_t i = 0; i < p->file_count; i++) {
         aphi_buffer text = {0};
         made->files[i] = p->files[i];
