@@ -22,9 +22,9 @@ missed pass 60 9999
 not-fixed fail 40 12
 END_OF_RUNS
 title='quartiles'
-out 'slow                           5/6          2.000    3.000    4.000      20     30     40'
-out 'even                           2/2          0.750    1.000    1.250      12     15     18'
-out 'missed                         0/1'
+out 'slow                             5/6          2.000    3.000    4.000      20     30     40'
+out 'even                             2/2          0.750    1.000    1.250      12     15     18'
+out 'missed                           0/1'
 out '2 mutants: the median is below 1 s for 0; the longest test took 5.0 s'
 check 'the figure is not XML' "$python" -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$dir/figure.svg"
 check 'not three boxes for seconds' [ "$(grep -c 'class="seconds"' "$dir/figure.svg")" -eq 3 ]
