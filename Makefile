@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 600
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: all demo test bench table-one table-one-full mutants mutants-http mutants-connections mutants-threads mutants-oracle live-offline survey replays soak fuzz install clean
+.PHONY: all demo test bench table-one table-one-full mutants mutants-http mutants-connections mutants-threads mutants-oracle mutants-apache live-offline survey replays soak fuzz install clean
 
 all: build/setup-build.stamp
 	@tools/configure build --prefix=$(abspath $(PREFIX)) -Db_lto=true
@@ -65,6 +65,10 @@ mutants-threads: all
 # Tests mutants of the oracle, the checker and the run of a test with a small tier of the tests; 95 % must be killed.
 mutants-oracle: build/setup-test.stamp
 	@tools/mutants-oracle
+
+# Builds mutants of Apache from Debian's source, which it fetches, and tests each; every test must reject its mutant.
+mutants-apache: build/setup-apache.stamp all
+	@tools/mutants-apache
 
 # Compares the verdicts of a thousand short live tests with the verdicts on their traces.
 live-offline: all

@@ -26,14 +26,15 @@
 #include <unistd.h>
 
 enum { APACHE_PROCESSES = 2, APACHE_THREADS_LEAST = 24, APACHE_THREADS_SPARE = 6 };
-#define APACHE_MODULES "/usr/lib/apache2/modules/"
-#define LIGHTTPD_MODULES "/usr/lib/lighttpd/"
+#define APACHE_MODULES "/usr/lib/apache2/modules"
+#define LIGHTTPD_MODULES "/usr/lib/lighttpd"
 
 typedef struct preset {
     const char *name, *what;
     const char *program;  /* searched for by find_server */
     const char *package;  /* of the program; NULL: our own program, searched for by find_own */
-    const char *module;   /* a file that it loads, which may be missing even if the program is installed; NULL: none */
+    const char *modules;  /* the folder of its modules, unless there is a folder modules beside the program */
+    const char *module;   /* one that it loads, which may be missing even if the program is installed; NULL: none */
     const char *module_package;
     const char *arguments;
     const char *as_root;  /* more arguments if we are root */
@@ -61,8 +62,8 @@ typedef struct preset {
     "Mutex \"file:{dir}\"\n" \
     "ErrorLog /dev/stderr\n" \
     "LogLevel crit\n" \
-    "LoadModule mpm_event_module " APACHE_MODULES "mod_mpm_event.so\n" \
-    "LoadModule authz_core_module " APACHE_MODULES "mod_authz_core.so\n" \
+    "LoadModule mpm_event_module \"{modules}/mod_mpm_event.so\"\n" \
+    "LoadModule authz_core_module \"{modules}/mod_authz_core.so\"\n" \
     "StartServers 2\n" \
     "ServerLimit 2\n" \
     "ThreadLimit {threads}\n" \
@@ -78,8 +79,8 @@ typedef struct preset {
 
 static const char apache_conf[] =
     APACHE_COMMON
-    "LoadModule dav_module " APACHE_MODULES "mod_dav.so\n"
-    "LoadModule dav_fs_module " APACHE_MODULES "mod_dav_fs.so\n"
+    "LoadModule dav_module \"{modules}/mod_dav.so\"\n"
+    "LoadModule dav_fs_module \"{modules}/mod_dav_fs.so\"\n"
     "DavLockDB \"{dir}/locks\"\n"
     "DocumentRoot \"{dir}/www\"\n"
     "<Directory \"{dir}/www\">\n"
@@ -90,8 +91,8 @@ static const char apache_conf[] =
 /* RFC 9110 (7.6.3) requires Via, which Apache does not send by default. */
 static const char apache_proxy_conf[] =
     APACHE_COMMON
-    "LoadModule proxy_module " APACHE_MODULES "mod_proxy.so\n"
-    "LoadModule proxy_http_module " APACHE_MODULES "mod_proxy_http.so\n"
+    "LoadModule proxy_module \"{modules}/mod_proxy.so\"\n"
+    "LoadModule proxy_http_module \"{modules}/mod_proxy_http.so\"\n"
     "DocumentRoot \"{dir}/www\"\n"
     "ProxyRequests On\n"
     "ProxyVia On\n"
@@ -166,25 +167,26 @@ static const char old_document[] = "what was there before\n", older_document[] =
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 #define APACHE \
-    .program = "apache2", .package = "apache2-bin", .arguments = " -f '{dir}/apache.conf' -DFOREGROUND", \
+    .program = "apache2", .package = "apache2-bin", .modules = APACHE_MODULES, \
+    .arguments = " -f '{dir}/apache.conf' -DFOREGROUND", \
     .as_root = " -c 'User www-data' -c 'Group www-data'", .owner = "www-data"
 
 #define LIGHTTPD \
-    .program = "lighttpd", .package = "lighttpd", .module = LIGHTTPD_MODULES "mod_webdav.so", \
+    .program = "lighttpd", .package = "lighttpd", .modules = LIGHTTPD_MODULES, .module = "mod_webdav.so", \
     .module_package = "lighttpd-mod-webdav", .arguments = " -D -f '{dir}/lighttpd.conf'", \
     .known = {"if-match-read-ignored", "if-unmodified-since-read-ignored", "if-unmodified-since-beside-if-match", \
               "if-none-match-strong", "last-modified-ahead"}
 
 static const preset presets[] = {
     {.name = "apache", .what = "Apache with WebDAV", APACHE, .database = "locks",
-     .module = APACHE_MODULES "mod_dav_fs.so", .module_package = "apache2-bin",
+     .module = "mod_dav_fs.so", .module_package = "apache2-bin",
      .known = {"if-none-match-strong", "head-range", "if-unmodified-since-now", "weak-tag-ends-list",
                "if-unmodified-since-beside-if-match", "if-modified-since-beside-if-none-match",
                "if-none-match-beside-others", "if-match-beside-star", "epoch-is-no-date",
                "if-unmodified-since-range-ignored"},
      .files = {{.name = "www"}, {.name = "apache.conf", .text = apache_conf}, OLD_DOCUMENTS}, .file_count = 4},
     {.name = "apache-proxy", .what = "Apache as a forward proxy", APACHE, .calls = true,
-     .module = APACHE_MODULES "mod_proxy_http.so", .module_package = "apache2-bin",
+     .module = "mod_proxy_http.so", .module_package = "apache2-bin",
      .known = {"options-slash"},
      .files = {{.name = "www"}, {.name = "apache.conf", .text = apache_proxy_conf}}, .file_count = 2},
     {.name = "nginx", .what = "nginx with WebDAV", .program = "nginx", .package = "nginx",
@@ -260,13 +262,40 @@ static char *find_own(const char *program)
     return path;
 }
 
+/* Returns the path of the folder with the modules of the program, for free(). A server that was built, not installed,
+ * brings its own modules: those of another version need not fit. */
+static char *find_modules(const preset *p, const char *program)
+{
+    aphi_buffer folder = {0}, module = {0};
+    const char *slash = strrchr(program, '/');
+    aphi_buffer_format(&folder, "%.*s/modules", (int)(slash - program), program);
+    aphi_buffer_format(&module, "%s/%s", aphi_buffer_text(&folder), p->module);
+    if (access(aphi_buffer_text(&module), R_OK) != 0) {
+        aphi_buffer_free(&folder);
+        aphi_buffer_str(&folder, p->modules);
+    }
+    aphi_buffer_free(&module);
+    return aphi_buffer_text(&folder);
+}
+
+static bool has_module(const preset *p, const char *program)
+{
+    char *folder = find_modules(p, program);
+    aphi_buffer module = {0};
+    aphi_buffer_format(&module, "%s/%s", folder, p->module);
+    bool found = access(aphi_buffer_text(&module), R_OK) == 0;
+    aphi_buffer_free(&module);
+    free(folder);
+    return found;
+}
+
 /* Returns the package of the first missing file. If none is missing, returns NULL, and the caller frees *program. */
 static const char *find_missing(const preset *p, char **program)
 {
     *program = p->package ? find_server(p->program) : find_own(p->program);
     if (!*program)
         return p->package ? p->package : "";
-    if (!p->module || access(p->module, R_OK) == 0)
+    if (!p->module || has_module(p, *program))
         return NULL;
     free(*program);
     *program = NULL;
@@ -298,7 +327,7 @@ static aphi_preset_status fail_missing(const preset *p, const char *package, cha
     return APHI_PRESET_MISSING;
 }
 
-static void make_files(const preset *p, size_t connections, aphi_preset_made *made)
+static void make_files(const preset *p, const char *program, size_t connections, aphi_preset_made *made)
 {
     size_t threads = connections + APACHE_THREADS_SPARE;
     if (threads < APACHE_THREADS_LEAST)
@@ -306,7 +335,9 @@ static void make_files(const preset *p, size_t connections, aphi_preset_made *ma
     char count[24], workers[24];
     snprintf(count, sizeof count, "%zu", threads);
     snprintf(workers, sizeof workers, "%zu", threads * APACHE_PROCESSES);
-    const char *const values[][2] = {{"{threads}", count}, {"{workers}", workers}, {NULL}};
+    char *modules = p->module ? find_modules(p, program) : NULL;
+    const char *const values[][2] = {{"{threads}", count}, {"{workers}", workers},
+                                     {modules ? "{modules}" : NULL, modules}, {NULL}};
     for (size_t i = 0; i < p->file_count; i++) {
         aphi_buffer text = {0};
         made->files[i] = p->files[i];
@@ -315,6 +346,7 @@ static void make_files(const preset *p, size_t connections, aphi_preset_made *ma
         aphi_buffer_expand(&text, p->files[i].text, strlen(p->files[i].text), values);
         made->files[i].text = made->texts[i] = aphi_buffer_text(&text);
     }
+    free(modules);
     made->file_count = p->file_count;
 }
 
@@ -352,12 +384,12 @@ aphi_preset_status aphi_preset_make(const char *name, size_t connections, aphi_p
         return fail_missing(p, package, error, size);
     aphi_buffer run = {0};
     aphi_quote(&run, program);
-    free(program);
     aphi_buffer_str(&run, p->arguments);
     if (p->as_root && geteuid() == 0)
         aphi_buffer_str(&run, p->as_root);
     *made = (aphi_preset_made){.run = aphi_buffer_text(&run), .calls = p->calls, .known = p->known};
-    make_files(p, connections, made);
+    make_files(p, program, connections, made);
+    free(program);
     make_database(p, made);
     options->run = made->run;
     options->name = p->name;
