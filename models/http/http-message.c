@@ -2,17 +2,17 @@
  *
  * http-message.c - decoding of HTTP/1.1 messages into values.
  *
- * Idea:       head.c checks the lines as they arrive, framing.c finds the end, and then the value is built at once. The
- *             only state between calls is w->scanned: even until the head is complete, odd afterwards.
+ * Idea:       http_head.c checks the lines as they arrive, http_frame.c finds the end, and then the value is built at
+ *             once. The only state between calls is w->scanned: even until the head is complete, odd afterwards.
  * Invariants: 1. printing a decoded value gives bytes that decode to the same value
  *             2. the result, including the error, does not depend on the segmentation of the input
  * Cost:       linear in the message, plus one pass over the head for each part of the body. Fields with the same name
  *             are joined at once, without intermediate strings.
- * Read next:  docs/http.md, head.c, framing.c, printer.c, tests/unit/test_http_message.c */
+ * Read next:  docs/http.md, ../../src/codec/http_head.c, http_frame.c, printer.c, tests/unit/test_http_message.c */
 #include "http-message.h"
 
-#include "dates.h"
-#include "framing.h"
+#include "codec/http_dates.h"
+#include "codec/http_frame.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -17,7 +17,7 @@
  * Read next:  resource.c, conditions.c, wire.c, requests.c, docs/http.md */
 #include "http.h"
 #include "resource.h"
-#include "syntax.h"
+#include "codec/http_syntax.h"
 
 enum { SPAN_MAX = 8 }; /* longest range of which every part is tried */
 

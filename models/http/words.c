@@ -19,7 +19,7 @@
  *             are spelled as in RFC 9110. */
 #include "http.h"
 
-#include "dates.h"
+#include "codec/http_dates.h"
 #include "proxy.h"
 
 #include <stdio.h>
