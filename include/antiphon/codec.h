@@ -58,6 +58,7 @@ typedef struct aph_codec {
     aph_decoded (*decode)(const struct aph_codec *codec, aph_wire *wire);
     /* Returns false and writes nothing if the value is not a valid protocol message. */
     bool (*encode)(const struct aph_codec *codec, aph_side side, aph_value message, aph_sink *out);
+    const void *data; /* a parameter, such as the headers that a codec of HTTP keeps */
 } aph_codec;
 
 /* Calls decode, enforces the limit, and checks that decode sets aph_wire as specified. Returns APH_MALFORMED if the

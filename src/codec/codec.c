@@ -175,23 +175,33 @@ static aph_decoded decode_json(const aph_codec *codec, aph_wire *w)
     return APH_DECODED;
 }
 
-/* Symbols and terms cannot be encoded. Terms without symbols (APH_WRONG) may be nested in other values. */
-static bool is_concrete(aph_value v)
+/* Checks the content of a node. The smaller and larger parts of an object are on its own level. */
+static bool is_node_of_data(aph_value v, unsigned levels)
 {
-    if (!aphi_is_node(v))
-        return true;
-    if (v->shape == APHI_SYM || v->shape == APHI_OPERATION)
-        return false;
-    for (size_t i = 0, n = aphi_slots_of(v); i < n; i++)
-        if (!is_concrete(v->slot[i].v))
+    size_t n = aphi_slots_of(v), own = v->shape == APHI_BRANCH ? 2 : n;
+    for (size_t i = 0; i < own; i++)
+        if (!aphi_codec_is_data(v->slot[i].v, levels - 1))
+            return false;
+    for (size_t i = own; i < n; i++)
+        if (!aphi_codec_is_data(v->slot[i].v, levels))
             return false;
     return true;
+}
+
+/* Terms without symbols (APH_WRONG) may be nested in other values. */
+bool aphi_codec_is_data(aph_value v, unsigned levels)
+{
+    if (!aphi_is_node(v))
+        return !aphi_is_signal(v);
+    if (v->shape == APHI_BIG_INT || v->shape == APHI_LONG_STR)
+        return true;
+    return v->shape != APHI_SYM && v->shape != APHI_OPERATION && levels > 0 && is_node_of_data(v, levels);
 }
 
 static bool encode_json(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
 {
     (void)codec, (void)side;
-    if (!is_concrete(message))
+    if (!aphi_codec_is_data(message, APHI_MESSAGE_DEPTH))
         return false;
     size_t n;
     char *text = aph_json_text(message, &n);
