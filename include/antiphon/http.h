@@ -40,6 +40,8 @@ aph_value aph_http_response(int status, aph_value json);
 /* Returns the integer that v, a string, is the decimal text of, without leading zeros. Returns an integer unchanged,
  * and APH_NIL for anything else. For ids in paths, which are texts, although they are integers in JSON. */
 aph_value aph_http_number(aph_value v);
+/* For aph_model.words: PUT /items/17 {"name":"cup"} session= "x7" */
+aph_value aph_http_words(aph_value message);
 /* Split a text such as "/items/17" or "a=1&b=2" as the codec does. Return false if it is not valid. */
 bool aph_http_path_read(aph_value text, aph_value *path);
 bool aph_http_query_read(aph_value text, aph_value *query);

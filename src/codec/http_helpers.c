@@ -86,3 +86,44 @@ bool aph_http_query_read(aph_value text, aph_value *query)
     *query = *query ? *query : aph_object();
     return true;
 }
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+/* The text of "PUT /items/17?full=1", or the parts as JSON if one of them is unknown. */
+static aph_value request_line(aph_value request)
+{
+    aphi_buffer line = {0};
+    aph_value method = aph_field(request, "method"), query = aph_field(request, "query"), text = APH_NIL;
+    if (aph_is_str(method))
+        aphi_buffer_add(&line, aphi_span_of(&method).text, aphi_span_of(&method).n);
+    aphi_buffer_byte(&line, ' ');
+    bool valid = aphi_http_path_print(&line, aph_field(request, "path"), true);
+    if (aph_count(query))
+        aphi_buffer_byte(&line, '?');
+    if (valid && aphi_http_query_print(&line, query, true))
+        text = aph_bytes(line.data, line.n);
+    aphi_buffer_free(&line);
+    return text;
+}
+
+static aph_value add_word(aph_value words, aph_value word)
+{
+    return aph_push(aph_count(words) ? aph_push(words, aph_str(" ")) : words, word);
+}
+
+aph_value aph_http_words(aph_value message)
+{
+    static const char *const parts[] = {"query", "target", "headers", "json", "form", "body"};
+    aph_value status = aph_field(message, "status"), line = request_line(message), words = aph_array(0, NULL);
+    aph_value name, item;
+    bool is_line = !status && line;
+    words = add_word(words, status ? status : is_line ? line : aph_field(message, "method"));
+    if (!status && !is_line)
+        words = add_word(words, aph_field(message, "path"));
+    for (size_t i = is_line; i < sizeof parts / sizeof *parts; i++)
+        if (aph_has(message, aph_str(parts[i])))
+            words = add_word(words, aph_field(message, parts[i]));
+    for (size_t i = 0; aph_pair_at(aph_field(message, "cookies"), i, &name, &item); i++)
+        words = aph_push(add_word(words, aph_concat(name, aph_str("="))), item);
+    return words;
+}
