@@ -62,16 +62,17 @@ static aph_value use_item(aph *m, aph_value request, aph_value user, aph_value i
     return aph_http_response(200, aph_record("id", id, "name", name));
 }
 
-static aph_value answer(aph *m, aph_value q, aph_value *state)
+static void step(aph *m, aph_value *state)
 {
+    aph_request request = aph_recv(m);
+    aph_value q = request.message, body = aph_field(q, "json"), id, response;
     aph_value sessions = aph_field(*state, "sessions"), items = aph_field(*state, "items");
-    aph_value body = aph_field(q, "json"), id, response;
     size_t i = find(m, sessions, "token", aph_http_cookie(q, "session"));
     aph_value session = aph_at(sessions, i), user = aph_field(session, "user"), cart = aph_field(session, "cart");
     if (aph_http_route(q, "POST /login", NULL)) {
         response = login(m, body, &sessions);
     } else if (!user) {
-        return failed(401);
+        response = failed(401);
     } else if (aph_http_route(q, "POST /logout", NULL)) {
         sessions = aph_replace(sessions, i, aph_record("token", aph_field(session, "token")));
         response = aph_http_response(204, APH_NIL);
@@ -88,25 +89,13 @@ static aph_value answer(aph *m, aph_value q, aph_value *state)
         aph_unknown_request(m, "expected login, logout, items or cart");
     }
     *state = aph_record("sessions", sessions, "items", items);
-    return response;
+    aph_send(m, request.from, response);
 }
 
 static aph_value initial(const aph_model *model)
 {
     (void)model;
     return aph_record("sessions", aph_array(0, NULL), "items", aph_array(0, NULL));
-}
-
-static void step(aph *m, aph_value *state)
-{
-    aph_request request = aph_recv(m);
-    aph_send(m, request.from, answer(m, request.message, state));
-}
-
-/* Tokens and ids of the served model. */
-static aph_value draw(const char *name, uint64_t random)
-{
-    return aph_strf("%s%llx", name, (unsigned long long)random);
 }
 
 static const char shape[] = APH_SHAPE([
@@ -128,6 +117,6 @@ static const char *const headers[] = {NULL}; /* no header of a response matters 
 static const aph_codec codec = APH_CODEC_HTTP(headers);
 static const aph_model rest = {
     .version = APH_MODEL_VERSION, .name = "rest", .summary = "sessions, items and carts", .step = step,
-    .initial = initial, .rpc = true, .codec = &codec, .shape = shape, .words = aph_http_words, .draw = draw,
+    .initial = initial, .rpc = true, .codec = &codec, .shape = shape, .words = aph_http_words,
 };
 APH_MODEL(rest)

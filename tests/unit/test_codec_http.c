@@ -146,11 +146,11 @@ static void test_malformed(void **unused)
     expect(&aph_codec_http, "HTTP/1.1 200 \r\nSet-Cookie: a=1; b c=2\r\nContent-Length: 0\r\n\r\n",
            "[\"!27 RFC 6265 4.1.1: invalid attribute in Set-Cookie\"]");
     expect(&aph_codec_http, "HTTP/1.1 200 \r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n[}",
-           "[\"!70 the body is not JSON: expected a value\"]");
+           "[\"!69 the body is not JSON: expected a JSON value\"]");
     expect(&aph_codec_http, "HTTP/1.1 200 \r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\n1.5",
-           "[\"!69 a number that is not an integer of 64 bits\"]");
+           "[\"!68 a number that is not an integer of 64 bits\"]");
     expect(&aph_codec_http, "HTTP/1.1 200 \r\nContent-Length: 5\r\n\r\nabc",
-           "[\"!38 RFC 9112 8: the connection ends in the middle of a body, before the end given by its Content-Length\"]");
+           "[\"!39 RFC 9112 8: the connection ends in the middle of a body, before the end given by its Content-Length\"]");
 }
 
 static void test_written(void **unused)
