@@ -2,8 +2,8 @@
  *
  * rest.c - a REST application with sessions, items and carts: the model of server.py.
  *
- * The state has all sessions and items in the order of their creation. The server chooses tokens and ids, and must not
- * choose one twice, so those of ended sessions and deleted items stay in the state, without a user. */
+ * The server chooses tokens and ids, and must not choose one twice, so ended sessions and deleted items stay in the
+ * state, without a user. */
 #include <antiphon/http.h>
 #include <antiphon/model.h>
 
@@ -25,10 +25,7 @@ static aph_value new_name(aph *m, aph_value list, const char *field, const char 
     return v;
 }
 
-static aph_value failed(int status)
-{
-    return aph_http_response(status, aph_record("error", aph_str("failed")));
-}
+static aph_value failed(int status) { return aph_http_response(status, aph_record("error", aph_str("failed"))); }
 
 static aph_value login(aph *m, aph_value body, aph_value *sessions)
 {
@@ -98,25 +95,24 @@ static aph_value initial(const aph_model *model)
     return aph_record("sessions", aph_array(0, NULL), "items", aph_array(0, NULL));
 }
 
-static const char shape[] = APH_SHAPE([
-    {"weight": 2, "of": {"method": "POST", "path": ["login"], "json": {"one of": [
-        {"user": "ann", "password": "apple"}, {"user": "bob", "password": "berry"}, {"user": "ann", "password": "?"}]}}},
-    {"weight": 4, "of": {"method": {"one of": ["GET", "GET", "DELETE"]}, "path": ["items", {"seen": ["json", "id"],
-        "else": "none"}], "cookies": {"session": {"seen": ["cookies", "session"]}}}},
-    {"method": "PUT", "path": ["items", {"seen": ["json", "id"], "else": "none"}],
-     "cookies": {"session": {"seen": ["cookies", "session"]}}, "json": {"name": {"fresh": "string"}}},
-    {"weight": 2, "of": {"method": "POST", "path": ["items"], "json": {"name": {"fresh": "string"}},
-                         "cookies": {"session": {"seen": ["cookies", "session"]}}}},
-    {"weight": 2, "of": {"method": "POST", "path": ["cart"], "json": {"add": {"one of": ["cup", "pen", "bag"]}},
-                         "cookies": {"session": {"seen": ["cookies", "session"]}}}},
-    {"method": "GET", "path": ["cart"], "cookies": {"session": {"seen": ["cookies", "session"]}}},
-    {"method": "POST", "path": ["logout"], "cookies": {"session": {"seen": ["cookies", "session"]}}}
-]);
-
 static const char *const headers[] = {NULL}; /* no header of a response matters */
 static const aph_codec codec = APH_CODEC_HTTP(headers);
 static const aph_model rest = {
     .version = APH_MODEL_VERSION, .name = "rest", .summary = "sessions, items and carts", .step = step,
-    .initial = initial, .rpc = true, .codec = &codec, .shape = shape, .words = aph_http_words,
+    .initial = initial, .rpc = true, .codec = &codec, .words = aph_http_words, .shape = APH_SHAPE([
+        {"weight": 3, "of": {"method": "POST", "path": ["login"], "json": {"user": {"one of": ["ann", "bob"]},
+                             "password": {"one of": ["apple", "berry"]}}}},
+        {"weight": 4, "of": {"method": {"one of": ["GET", "GET", "DELETE"]}, "path": ["items", {"seen": ["json", "id"],
+            "else": "none"}], "cookies": {"session": {"seen": ["cookies", "session"]}}}},
+        {"method": "PUT", "path": ["items", {"seen": ["json", "id"], "else": "none"}],
+         "cookies": {"session": {"seen": ["cookies", "session"]}}, "json": {"name": {"fresh": "string"}}},
+        {"weight": 2, "of": {"method": "POST", "path": ["items"], "json": {"name": {"fresh": "string"}},
+                             "cookies": {"session": {"seen": ["cookies", "session"]}}}},
+        {"weight": 2, "of": {"method": "POST", "path": ["cart"], "json": {"add": {"one of": ["cup", "pen", "bag"]}},
+                             "cookies": {"session": {"seen": ["cookies", "session"]}}}},
+        {"method": "GET", "path": ["cart"], "cookies": {"session": {"seen": ["cookies", "session"]}}},
+        {"method": "POST", "path": ["logout"], "cookies": {"session": {"seen": ["cookies", "session"]}}}
+    ]),
 };
+
 APH_MODEL(rest)
