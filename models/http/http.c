@@ -15,7 +15,7 @@
  *             oracle drops choices that the response contradicts.
  * State:      resource.c stores resources; conditions.c evaluates conditions on them.
  * Read next:  resource.c, conditions.c, wire.c, requests.c, docs/http.md */
-#include "http.h"
+#include "http-model.h"
 #include "resource.h"
 #include "codec/http_syntax.h"
 

@@ -38,7 +38,8 @@ static bool add_field(aphi_http_text *t, aph_side side, aph_value key, aph_value
     aphi_span name, value;
     name.text = aph_bytes_of(&key, &name.n);
     bool date = aphi_http_is_date(name);
-    if (!aphi_http_is_name(name) || aphi_http_is_framing(side, name) || (side == APH_FROM_SERVER && !aphi_http_is_kept(name)))
+    if (!aphi_http_is_name(name) || aphi_http_is_framing(side, name) ||
+        (side == APH_FROM_SERVER && !aphi_http_is_kept(name)))
         return false;
     if (date && (aph_is_int(item) || side == APH_FROM_SERVER))
         return add_date(t, name, item);

@@ -3,8 +3,8 @@
  * http_cookies.c - the fields Cookie and Set-Cookie as values.
  *
  * Idea:       a cookie has the same form in both directions: its name is a member of an object, and its value a string.
- *             So a request can send what a response set, and a model can put a symbol in its place. Attributes are
- *             separate, since most models do not describe them.
+ *             So a request can send the value that a response set, and a model can put a symbol in its place.
+ *             Attributes are separate, since most models do not describe them.
  * Tolerated:  values with bytes that RFC 6265 4.1.1 advises against, which recipients accept (5.2): anything but a
  *             semicolon, without blanks at the ends. Quotation marks belong to the value. */
 #include "codec/http_cookies.h"

@@ -3,8 +3,8 @@
  * http_decode.c - aph_codec_http: HTTP/1.1 messages into values.
  *
  * Idea:       http_head.c checks the lines as they arrive, http_frame.c finds the end, and then the value is built at
- *             once. Fields that frame the message are checked and dropped; cookies, references and bodies of JSON become
- *             values, so that a model can put symbols into them.
+ *             once. Fields that frame the message are checked and dropped; cookies, references and bodies of JSON
+ *             become values, so that a model can put symbols into them.
  * Invariants: 1. a decoded value can be encoded, to bytes that decode to the same value
  *             2. the result, including the error, does not depend on the segmentation of the input
  * Cost:       linear in the message, plus one pass over the head for each part of the body

@@ -4,9 +4,9 @@
  *
  * Idea:       the head and the body are written into separate buffers, and each part is checked: a value that would not
  *             be read back is rejected. Only a valid message is passed on.
- * Lenient:    in requests, which the tester makes from shapes and holes, an integer may stand for its text in paths,
- *             queries, forms, cookies and headers, and a content type may be given that the codec writes anyway. In both
- *             directions, null and {} in "headers", "query", "form" and "cookies" stand for nothing.
+ * Lenient:    in requests, which the tester makes from shapes and holes, an integer may stand for its text in
+ *             paths, queries, forms, cookies and headers, and a content type may be given that the codec writes anyway.
+ *             In both directions, null and {} in "headers", "query", "form" and "cookies" stand for nothing.
  * Not done:   Date and Server; the Content-Length that a GET would have in a response to HEAD; chunks.
  * Read next:  http_decode.c */
 #include "codec/http_message.h"

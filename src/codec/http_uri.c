@@ -3,7 +3,7 @@
  * http_uri.c - paths, queries and forms as values.
  *
  * Idea:       a path is an array of its decoded parts, a query an object of decoded names and values. So a part that
- *             the server chose, such as an id, is a value of its own.
+ *             the server chose, such as an id, is a separate value.
  * Invariants: a value that was read is printed as a text that is read as the same value. The text can differ: %61 is
  *             printed as a, and a query is sorted by name.
  * Cost:       linear, and sorting the names of a query */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * fuzz_codec_http.c - aph_codec_http: any input decodes to the same messages or errors for any segmentation; decoded
- * messages survive encoding and decoding. JSON that is no message is encoded or rejected.
+ * messages survive encoding and decoding. Any other value is encoded or rejected.
  *
  * The first byte selects the side and the request, or JSON; the second selects the number of bytes per read. */
 #include "decode_twice.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_codec_http.c - aph_codec_http: the shape of each message, in both directions; rejected bytes and values; helpers. */
+ * test_codec_http.c - aph_codec_http: the shape of each message, in both directions; rejected bytes and values;
+ * helpers. */
 #include <antiphon/http.h>
 
 #include "codec_cases.h"
@@ -59,7 +60,8 @@ static void test_requests(void **unused)
     same(&aph_codec_http, "OPTIONS * HTTP/1.1\r\nHost: antiphon\r\n\r\n", "{\"method\":\"OPTIONS\",\"target\":\"*\"}");
     same(&aph_codec_http, "GET http://h/a HTTP/1.1\r\nHost: antiphon\r\n\r\n",
          "{\"method\":\"GET\",\"target\":\"http://h/a\"}");
-    same(&aph_codec_http, "GET /a HTTP/1.1\r\nHost: antiphon\r\nCookie: s=x=1; t=\"q\"; s=\r\nAccept: a\r\nAccept: b\r\n\r\n",
+    same(&aph_codec_http,
+    "GET /a HTTP/1.1\r\nHost: antiphon\r\nCookie: s=x=1; t=\"q\"; s=\r\nAccept: a\r\nAccept: b\r\n\r\n",
          "{\"cookies\":{\"s\":[\"x=1\",\"\"],\"t\":\"\\\"q\\\"\"},\"headers\":{\"accept\":\"a, b\"},\"method\":\"GET\","
          "\"path\":[\"a\"]}");
     same(&aph_codec_http,
@@ -81,9 +83,11 @@ static void test_responses(void **unused)
          "ETag: \"a\"\r\n\r\nhi",
          "{\"body\":\"hi\",\"headers\":{\"etag\":\"\\\"a\\\"\"},\"status\":200}");
     same(&aph_codec_http,
-         "HTTP/1.1 201 \r\nContent-Type: Application/JSON; charset=utf-8\r\nContent-Length: 8\r\nLocation: /items/7?x=1\r\n\r\n"
+         "HTTP/1.1 201 \r\nContent-Type: Application/JSON; charset=utf-8\r\nContent-Length: 8\r\n"
+         "Location: /items/7?x=1\r\n\r\n"
          "{\"id\":7}",
-         "{\"headers\":{\"location\":{\"path\":[\"items\",\"7\"],\"query\":{\"x\":\"1\"}}},\"json\":{\"id\":7},\"status\":201}");
+         "{\"headers\":{\"location\":{\"path\":[\"items\",\"7\"],\"query\":{\"x\":\"1\"}}},\"json\":{\"id\":7},"
+         "\"status\":201}");
     same(&aph_codec_http, "HTTP/1.1 200 \r\nContent-Type: application/problem+json\r\nContent-Length: 4\r\n\r\nnull",
          "{\"headers\":{\"content-type\":\"application/problem+json\"},\"json\":null,\"status\":200}");
     same(&aph_codec_http,
@@ -150,7 +154,8 @@ static void test_malformed(void **unused)
     expect(&aph_codec_http, "HTTP/1.1 200 \r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\n1.5",
            "[\"!68 a number that is not an integer of 64 bits\"]");
     expect(&aph_codec_http, "HTTP/1.1 200 \r\nContent-Length: 5\r\n\r\nabc",
-           "[\"!39 RFC 9112 8: the connection ends in the middle of a body, before the end given by its Content-Length\"]");
+           "[\"!39 RFC 9112 8: the connection ends in the middle of a body, before the end given by its "
+           "Content-Length\"]");
 }
 
 static void test_written(void **unused)
@@ -166,7 +171,8 @@ static void test_written(void **unused)
             "PUT /a HTTP/1.1\r\nHost: antiphon\r\ncontent-type: application/json\r\nContent-Length: 3\r\n\r\n[1]");
     begin(APH_FROM_SERVER, NULL);
     written("{\"status\":200,\"json\":{\"id\":\"7\"},\"cookies\":{\"s\":\"x\"}}",
-            "HTTP/1.1 200 \r\nSet-Cookie: s=x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{\"id\":\"7\"}");
+            "HTTP/1.1 200 \r\nSet-Cookie: s=x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n"
+            "{\"id\":\"7\"}");
     written("{\"status\":204}", "HTTP/1.1 204 \r\n\r\n");
     written("{\"status\":404,\"headers\":{}}", "HTTP/1.1 404 \r\nContent-Length: 0\r\n\r\n");
 }
@@ -181,14 +187,16 @@ static void test_refused(void **unused)
         "{\"method\":\"GET\",\"path\":[],\"target\":\"*\"}", "{\"method\":\"GET\",\"target\":\"/a\"}",
         "{\"method\":\"GET\",\"target\":\"\"}", "{\"method\":\"GET\",\"target\":\"*\"}",
         "{\"method\":\"GET\",\"path\":[],\"status\":200}", "{\"method\":\"GET\",\"path\":[],\"query\":\"a=1\"}",
-        "{\"method\":\"GET\",\"path\":[],\"query\":{\"a\":[\"1\"]}}", "{\"method\":\"GET\",\"path\":[],\"query\":{\"a\":true}}",
+        "{\"method\":\"GET\",\"path\":[],\"query\":{\"a\":[\"1\"]}}",
+        "{\"method\":\"GET\",\"path\":[],\"query\":{\"a\":true}}",
         "{\"method\":\"GET\",\"path\":[],\"headers\":[]}", "{\"method\":\"GET\",\"path\":[],\"headers\":{\"A\":\"b\"}}",
         "{\"method\":\"GET\",\"path\":[],\"headers\":{\"a\":\"b\\r\\nc: d\"}}",
         "{\"method\":\"GET\",\"path\":[],\"headers\":{\"a\":\" b\"}}",
         "{\"method\":\"GET\",\"path\":[],\"headers\":{\"content-length\":\"1\"}}",
         "{\"method\":\"GET\",\"path\":[],\"headers\":{\"cookie\":\"a=1\"}}",
         "{\"method\":\"GET\",\"path\":[],\"headers\":{\"host\":\"a b\"}}",
-        "{\"method\":\"GET\",\"path\":[],\"cookies\":{\"a\":\"b;c\"}}", "{\"method\":\"GET\",\"path\":[],\"cookies\":{\"a=\":\"b\"}}",
+        "{\"method\":\"GET\",\"path\":[],\"cookies\":{\"a\":\"b;c\"}}",
+        "{\"method\":\"GET\",\"path\":[],\"cookies\":{\"a=\":\"b\"}}",
         "{\"method\":\"GET\",\"path\":[],\"body\":1}", "{\"method\":\"GET\",\"path\":[],\"body\":\"a\",\"json\":1}",
         "{\"method\":\"GET\",\"path\":[],\"form\":[]}",
         "{\"method\":\"GET\",\"path\":[],\"body\":\"1\",\"headers\":{\"content-type\":\"application/json\"}}",
@@ -198,7 +206,8 @@ static void test_refused(void **unused)
     static const char *const responses[] = {
         "null", "{}", "{\"status\":\"200\"}", "{\"status\":99}", "{\"status\":100}", "{\"status\":600}",
         "{\"status\":204,\"body\":\"a\"}", "{\"status\":304,\"json\":1}", "{\"status\":200,\"form\":{\"a\":\"1\"}}",
-        "{\"status\":200,\"path\":[]}", "{\"status\":200,\"headers\":{\"a\":1}}", "{\"status\":200,\"headers\":{\"date\":\"a\"}}",
+        "{\"status\":200,\"path\":[]}", "{\"status\":200,\"headers\":{\"a\":1}}",
+        "{\"status\":200,\"headers\":{\"date\":\"a\"}}",
         "{\"status\":200,\"json\":1,\"headers\":{\"content-type\":\"application/json\"}}",
         "{\"status\":200,\"cookies\":{\"a\":1}}", "{\"status\":200,\"cookies\":[]}",
         "{\"status\":200,\"headers\":{\"set-cookie\":{\"a\":{\"path\":\"/\"}}}}",
@@ -207,7 +216,8 @@ static void test_refused(void **unused)
         "{\"status\":200,\"cookies\":{\"a\":\"1\"},\"headers\":{\"set-cookie\":{\"a\":{\"Path\":\"/\"}}}}",
         "{\"status\":200,\"cookies\":{\"a\":\"1\"},\"headers\":{\"set-cookie\":{\"a\":{\"secure\":false}}}}",
         "{\"status\":200,\"cookies\":{\"a\":\"1\"},\"headers\":{\"set-cookie\":\"a=1\"}}",
-        "{\"status\":200,\"headers\":{\"location\":\"/a\"}}", "{\"status\":200,\"headers\":{\"location\":{\"path\":[3]}}}",
+        "{\"status\":200,\"headers\":{\"location\":\"/a\"}}",
+        "{\"status\":200,\"headers\":{\"location\":{\"path\":[3]}}}",
     };
     begin(APH_TO_SERVER, NULL);
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
@@ -251,7 +261,8 @@ static void test_helpers(void **unused)
     assert_ptr_equal(parts[0], aph_str("x"));
     assert_ptr_equal(parts[1], aph_str("7"));
     assert_true(aph_http_route(q, "PUT /a/x/b/7", NULL));
-    static const char *const others[] = {"GET /a/{}/b/{}", "PUT /a/{}/b", "PUT /a/{}/b/{}/c", "PUT /a/{}/c/{}", "PUT /", "PUT"};
+    static const char *const others[] = {"GET /a/{}/b/{}", "PUT /a/{}/b", "PUT /a/{}/b/{}/c", "PUT /a/{}/c/{}",
+    "PUT /", "PUT"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         assert_false(aph_http_route(q, others[i], parts));
     assert_true(aph_http_route(json_of("{\"method\":\"GET\",\"path\":[]}"), "GET /", NULL));

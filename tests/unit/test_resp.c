@@ -12,7 +12,8 @@ static void test_responses(void **unused)
     (void)unused;
     decoded_side = APH_FROM_SERVER;
     expect(resp, "+OK\r\n-ERR no\r\n:-12\r\n:+3\r\n$2\r\nhi\r\n$0\r\n\r\n$-1\r\n*0\r\n*-1\r\n+\r\n",
-           "[{\"simple\":\"OK\"},{\"error\":\"ERR no\"},-12,3,\"hi\",\"\",null,[],{\"null\":\"array\"},{\"simple\":\"\"}]");
+           "[{\"simple\":\"OK\"},{\"error\":\"ERR no\"},-12,3,\"hi\","
+           "\"\",null,[],{\"null\":\"array\"},{\"simple\":\"\"}]");
     expect(resp, "*3\r\n*2\r\n:1\r\n*0\r\n$-1\r\n*-1\r\n", "[[[1,[]],null,{\"null\":\"array\"}]]");
     expect(resp, "$4\r\na\r\nb\r\n", "[\"a\\r\\nb\"]");
     expect(resp, ":9223372036854775807\r\n:-9223372036854775808\r\n", "[9223372036854775807,-9223372036854775808]");
