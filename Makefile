@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 600
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: all demo test bench table-one table-one-full mutants mutants-http mutants-connections mutants-threads mutants-oracle mutants-apache live-offline survey replays soak fuzz install clean
+.PHONY: all demo test bench table-one table-one-full mutants mutants-http mutants-rest mutants-connections mutants-threads mutants-oracle mutants-apache live-offline survey replays soak fuzz install clean
 
 all: build/setup-build.stamp
 	@tools/configure build --prefix=$(abspath $(PREFIX)) -Db_lto=true
@@ -57,6 +57,11 @@ mutants-http: build/setup-http.stamp all
 # Tests the faulty servers of examples/connections.
 mutants-connections: build/setup-test.stamp all
 	@tools/mutants-connections
+
+# Tests the REST application in examples/rest with 100,000 messages, and finds each of its bugs in each of 20 runs.
+mutants-rest: all
+	@REST_RUNS=20 REST_MESSAGES=100000 ANTIPHON=$(abspath build/antiphon) ANTIPHON_ROOT=$(abspath .) ANTIPHON_INCLUDE=$(abspath include) \
+		bash tests/cli/rest.sh
 
 # Tests mutants of a message-passing program, thread by thread; each must be killed or listed as equivalent.
 mutants-threads: all

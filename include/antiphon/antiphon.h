@@ -6,7 +6,9 @@
 #include <antiphon/codec.h>
 #include <antiphon/component.h>
 #include <antiphon/generate.h>
+#include <antiphon/http.h>
 #include <antiphon/model.h>
 #include <antiphon/oracle.h>
+#include <antiphon/resp.h>
 #include <antiphon/value.h>
 #endif

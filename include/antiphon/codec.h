@@ -58,6 +58,7 @@ typedef struct aph_codec {
     aph_decoded (*decode)(const struct aph_codec *codec, aph_wire *wire);
     /* Returns false and writes nothing if the value is not a valid protocol message. */
     bool (*encode)(const struct aph_codec *codec, aph_side side, aph_value message, aph_sink *out);
+    const void *data; /* a parameter, such as the headers that a codec of HTTP keeps */
 } aph_codec;
 
 /* Calls decode, enforces the limit, and checks that decode sets aph_wire as specified. Returns APH_MALFORMED if the
@@ -72,7 +73,11 @@ bool aph_encode(const aph_codec *codec, aph_side side, aph_value message, aph_va
 extern const aph_codec aph_codec_json;
 /* One string per line, ended by \n or \r\n. */
 extern const aph_codec aph_codec_lines;
-/* FIXED: strings of exactly n bytes. PREFIXED: strings preceded by their length, a big-endian integer of n bytes:
+/* One string per line, ended by \r\n; a \r or \n alone is malformed. */
+extern const aph_codec aph_codec_crlf;
+/* FIXED: strings of exactly n bytes. PREFIXED: strings preceded by their length, an integer of n bytes from 1 to 8, the
+ * most significant byte first. PREFIXED_JSON: JSON texts preceded by their length. LITTLE: the least significant byte
+ * of the length comes first.
  *     static const aph_codec codec = APH_CODEC_FIXED(3); */
 #define APH_CODEC_FIXED(n) {.name = "fixed", .size = (n), .decode = aph_decode_fixed, .encode = aph_encode_fixed}
 #define APH_CODEC_PREFIXED(n) \
@@ -81,6 +86,19 @@ aph_decoded aph_decode_fixed(const aph_codec *codec, aph_wire *wire);
 bool aph_encode_fixed(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out);
 aph_decoded aph_decode_prefixed(const aph_codec *codec, aph_wire *wire);
 bool aph_encode_prefixed(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out);
+#define APH_CODEC_PREFIXED_LITTLE(n) \
+    {.name = "prefixed", .size = (n), .decode = aph_decode_prefixed_little, .encode = aph_encode_prefixed_little}
+aph_decoded aph_decode_prefixed_little(const aph_codec *codec, aph_wire *wire);
+bool aph_encode_prefixed_little(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out);
+#define APH_CODEC_PREFIXED_JSON(n) \
+    {.name = "prefixed-json", .size = (n), .decode = aph_decode_prefixed_json, .encode = aph_encode_prefixed_json}
+aph_decoded aph_decode_prefixed_json(const aph_codec *codec, aph_wire *wire);
+bool aph_encode_prefixed_json(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out);
+#define APH_CODEC_PREFIXED_JSON_LITTLE(n) \
+    {.name = "prefixed-json", .size = (n), .decode = aph_decode_prefixed_json_little, \
+     .encode = aph_encode_prefixed_json_little}
+aph_decoded aph_decode_prefixed_json_little(const aph_codec *codec, aph_wire *wire);
+bool aph_encode_prefixed_json_little(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out);
 
 #ifdef __cplusplus
 }

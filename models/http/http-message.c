@@ -2,17 +2,18 @@
  *
  * http-message.c - decoding of HTTP/1.1 messages into values.
  *
- * Idea:       head.c checks the lines as they arrive, framing.c finds the end, and then the value is built at once. The
- *             only state between calls is w->scanned: even until the head is complete, odd afterwards.
+ * Idea:       http_head.c checks the lines as they arrive, http_frame.c finds the end, and then the value is built at
+ *             once. The only state between calls is w->scanned: even until the head is complete, odd afterwards.
  * Invariants: 1. printing a decoded value gives bytes that decode to the same value
  *             2. the result, including the error, does not depend on the segmentation of the input
  * Cost:       linear in the message, plus one pass over the head for each part of the body. Fields with the same name
  *             are joined at once, without intermediate strings.
- * Read next:  docs/http.md, head.c, framing.c, printer.c, tests/unit/test_http_message.c */
+ * Read next:  docs/http.md, ../../src/codec/http_head.c, http_frame.c, printer.c, tests/unit/test_http_message.c */
 #include "http-message.h"
 
-#include "dates.h"
-#include "framing.h"
+#include "codec/http_dates.h"
+#include "codec/http_fields.h"
+#include "codec/http_frame.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -49,44 +50,6 @@ bool aphi_http_is_kept(aphi_span name)
 
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
 
-/* Joins adjacent lines with the same name. */
-typedef struct group {
-    const aphi_http_line *const *lines;
-    size_t count;
-} group;
-
-static int by_name(const void *a, const void *b)
-{
-    const aphi_http_line *x = *(const aphi_http_line *const *)a, *y = *(const aphi_http_line *const *)b;
-    size_t n = x->name.n < y->name.n ? x->name.n : y->name.n;
-    int order = memcmp(x->name.text, y->name.text, n);
-    if (order == 0)
-        order = (x->name.n > y->name.n) - (x->name.n < y->name.n);
-    return order ? order : (x > y) - (x < y);
-}
-
-static aph_value join(group g)
-{
-    const aphi_http_line *const *l = g.lines;
-    if (g.count == 1)
-        return aph_bytes(l[0]->value.text, l[0]->value.n);
-    size_t n = 0, size = 0;
-    for (size_t i = 0; i < g.count; i++)
-        size += l[i]->value.n + 2;
-    char *text = aphi_http_allocate(size);
-    for (size_t i = 0; i < g.count; i++) {
-        if (i)
-            n = (size_t)(stpcpy(text + n, ", ") - text);
-        if (l[i]->value.n)
-            memcpy(text + n, l[i]->value.text, l[i]->value.n);
-        n += l[i]->value.n;
-    }
-    aphi_span joined = aphi_trim((aphi_span){text, n});
-    aph_value value = aph_bytes(joined.text, joined.n);
-    free(text);
-    return value;
-}
-
 static bool read_date(aph_value text, int64_t *seconds)
 {
     size_t n;
@@ -96,12 +59,12 @@ static bool read_date(aph_value text, int64_t *seconds)
 
 /* RFC 9110 13.1.3: a recipient ignores an invalid date, so in requests it stays a string. In a response it is an error.
  * */
-static aph_decoded read_field(aph_wire *w, group g, aph_value *value)
+static aph_decoded read_field(aph_wire *w, aphi_http_group g, aph_value *value)
 {
     int64_t seconds;
     const aphi_http_line *first = g.lines[0];
     bool response = w->side == APH_FROM_SERVER;
-    *value = join(g);
+    *value = aphi_http_join(g);
     if (!aphi_http_is_date(first->name) && !(response && aphi_span_is(first->name, "date")))
         return APH_DECODED;
     if (read_date(*value, &seconds))
@@ -123,7 +86,7 @@ static const aphi_http_line **sorted(aph_side side, const aphi_http_head *h, siz
                                                                             aphi_span_is(name, "date"))
             lines[(*count)++] = &h->lines[i];
     }
-    qsort(lines, *count, sizeof *lines, by_name);
+    qsort(lines, *count, sizeof *lines, aphi_http_by_name);
     return lines;
 }
 
@@ -137,11 +100,10 @@ static aph_decoded read_fields(aph_wire *w, const aphi_http_head *h, aph_value *
     *date = aph_int(-1);
     for (size_t i = 0; i < count && result == APH_DECODED; i += n) {
         aphi_span name = lines[i]->name;
-        for (n = 1; i + n < count && lines[i + n]->name.n == name.n &&
-                    memcmp(lines[i + n]->name.text, name.text, name.n) == 0; n++)
-            ;
+        aphi_http_group g = aphi_http_group_at(lines + i, count - i);
+        n = g.count;
         aph_value value;
-        result = read_field(w, (group){lines + i, n}, &value);
+        result = read_field(w, g, &value);
         if (w->side == APH_FROM_SERVER && aphi_span_is(name, "date"))
             *date = value;
         else

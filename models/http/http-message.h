@@ -4,7 +4,7 @@
 #ifndef APHI_HTTP_MESSAGE_H
 #define APHI_HTTP_MESSAGE_H
 
-#include "syntax.h"
+#include "codec/http_syntax.h"
 
 #include <antiphon/antiphon.h>
 

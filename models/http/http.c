@@ -15,9 +15,9 @@
  *             oracle drops choices that the response contradicts.
  * State:      resource.c stores resources; conditions.c evaluates conditions on them.
  * Read next:  resource.c, conditions.c, wire.c, requests.c, docs/http.md */
-#include "http.h"
+#include "http-model.h"
 #include "resource.h"
-#include "syntax.h"
+#include "codec/http_syntax.h"
 
 enum { SPAN_MAX = 8 }; /* longest range of which every part is tried */
 

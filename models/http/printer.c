@@ -9,40 +9,15 @@
  * Read next:  http-message.c */
 #include "http-message.h"
 
-#include "dates.h"
-#include "head.h"
-#include "text.h"
+#include "codec/http_dates.h"
+#include "codec/http_head.h"
+#include "codec/http_text.h"
 
 #include <time.h>
 
 enum { CHUNK = 7 }; /* bytes of a short head */
 
 /* ---- parts, checked ---------------------------------------------------------------------------------------------- */
-
-static bool is_token(aphi_span s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if (!aphi_is_token((unsigned char)s.text[i]))
-            return false;
-    return s.n > 0;
-}
-
-/* A field name in lower case, as in values. */
-static bool is_name(aphi_span s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if (aphi_lower(s.text[i]) != s.text[i])
-            return false;
-    return is_token(s);
-}
-
-static bool is_value(aphi_span s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if (!aphi_is_text((unsigned char)s.text[i]))
-            return false;
-    return aphi_trim(s).n == s.n;
-}
 
 static bool add_date(aphi_http_text *t, aphi_span name, aph_value seconds)
 {
@@ -63,14 +38,15 @@ static bool add_field(aphi_http_text *t, aph_side side, aph_value key, aph_value
     aphi_span name, value;
     name.text = aph_bytes_of(&key, &name.n);
     bool date = aphi_http_is_date(name);
-    if (!is_name(name) || aphi_http_is_framing(side, name) || (side == APH_FROM_SERVER && !aphi_http_is_kept(name)))
+    if (!aphi_http_is_name(name) || aphi_http_is_framing(side, name) ||
+        (side == APH_FROM_SERVER && !aphi_http_is_kept(name)))
         return false;
     if (date && (aph_is_int(item) || side == APH_FROM_SERVER))
         return add_date(t, name, item);
     if (!aph_is_str(item))
         return false;
     value.text = aph_bytes_of(&item, &value.n);
-    if (!is_value(value) || (date && is_date(value)))
+    if (!aphi_http_is_value(value) || (date && is_date(value)))
         return false;
     if (side == APH_TO_SERVER && aphi_span_is(name, "host") && aphi_http_host(value) != value.n)
         return false;
@@ -101,7 +77,7 @@ static bool add_more(aphi_http_text *t, aph_value more)
         if (!end || !colon || end - colon < 2 || colon[1] != ' ')
             return false;
         aphi_span name = {rest.text, (size_t)(colon - rest.text)}, value = {colon + 2, (size_t)(end - colon) - 2};
-        if (!is_name(name) || !is_value(value) || aphi_http_is_framing(APH_FROM_SERVER, name) ||
+        if (!aphi_http_is_name(name) || !aphi_http_is_value(value) || aphi_http_is_framing(APH_FROM_SERVER, name) ||
             aphi_http_is_kept(name) || aphi_span_is(name, "date"))
             return false;
         aphi_http_text_add_line(t, name, value, "\r\n");
@@ -151,7 +127,7 @@ static bool add_request(aphi_http_text *t, aph_value m)
         return false;
     verb.text = aph_bytes_of(&method, &verb.n);
     where.text = aph_bytes_of(&target, &where.n);
-    if (!is_token(verb) || where.n == 0 || aphi_http_target(verb, where) != where.n)
+    if (!aphi_http_is_method(verb) || where.n == 0 || aphi_http_target(verb, where) != where.n)
         return false;
     aphi_http_text_add(t, verb);
     aphi_http_text_add_str(t, " ");

@@ -17,10 +17,10 @@
  * Read next:  proxy.c, http-message.c */
 #include "proxy.h"
 
-#include "dates.h"
-#include "head.h"
+#include "codec/http_dates.h"
+#include "codec/http_head.h"
 #include "http-message.h"
-#include "text.h"
+#include "codec/http_text.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -21,7 +21,7 @@
  * Read next:  proxy-wire.c, proxy-requests.c, docs/http.md */
 #include "proxy.h"
 
-#include "http.h"
+#include "http-model.h"
 
 enum { CALLS_MAX = 1 << 20 }; /* pending requests of one client */
 

@@ -8,7 +8,7 @@
  *             before the test, whose tags differ from those of new content if the server uses times in seconds. Several
  *             conditions of one request use the same response, so that some hold and some do not. This reveals the
  *             order in which they are evaluated. */
-#include "http.h"
+#include "http-model.h"
 
 enum {
     FEW = 10,    /* connections */

@@ -8,7 +8,7 @@
  *             target that is absent from the state is unknown. */
 #include "resource.h"
 
-#include "http.h"
+#include "http-model.h"
 
 enum { PAST = 3 }; /* number of replaced contents whose strong tags are remembered */
 

@@ -5,11 +5,11 @@
  * Idea:       http-message.c handles framing and fields; this file parses the fields that the model uses: tags, lists
  *             of tags, times and ranges. Other fields are dropped. "date" is present only if it is before "modified",
  *             and "allow" only with 405. */
-#include "http.h"
-#include "dates.h"
-#include "head.h"
+#include "http-model.h"
+#include "codec/http_dates.h"
+#include "codec/http_head.h"
 #include "http-message.h"
-#include "text.h"
+#include "codec/http_text.h"
 
 #include <stdlib.h>
 

@@ -17,9 +17,9 @@
  *             zone. A long body is shown by its size; requested or stored content also by its beginning. Messages
  *             through a proxy have arbitrary fields, shown with their names in the message; fields known to the model
  *             are spelled as in RFC 9110. */
-#include "http.h"
+#include "http-model.h"
 
-#include "dates.h"
+#include "codec/http_dates.h"
 #include "proxy.h"
 
 #include <stdio.h>

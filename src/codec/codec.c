@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * codec.c - bytes to messages and back: JSON lines, lines, fixed size, length prefix.
+ * codec.c - bytes to messages and back: lines, JSON lines, fixed size, length prefix.
  *
  * Idea:       a codec reads the received bytes and returns a message, "more", or "malformed". Its only state is
  *             `scanned`, the number of bytes without an end of a message, so that decoding is linear even if the bytes
@@ -160,6 +160,38 @@ static bool encode_line(const aph_codec *codec, aph_side side, aph_value message
 
 const aph_codec aph_codec_lines = {.name = "lines", .decode = decode_line, .encode = encode_line};
 
+static aph_decoded decode_crlf(const aph_codec *codec, aph_wire *w)
+{
+    (void)codec;
+    size_t n;
+    if (!find_line(w, &n))
+        return APH_MORE;
+    const unsigned char *cr = memchr(w->bytes, '\r', n);
+    if (!cr)
+        return malformed(w, n, "an LF without a CR before it");
+    if (cr != w->bytes + n - 1)
+        return malformed(w, (size_t)(cr - w->bytes), "a CR without an LF after it");
+    w->used = n + 1;
+    w->message = aph_bytes(w->bytes, n - 1);
+    return APH_DECODED;
+}
+
+static bool encode_crlf(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
+{
+    (void)codec, (void)side;
+    if (!aph_is_str(message))
+        return false;
+    size_t n;
+    const char *bytes = aph_bytes_of(&message, &n);
+    if (memchr(bytes, '\n', n) || memchr(bytes, '\r', n))
+        return false;
+    aph_sink_put(out, bytes, n);
+    aph_sink_put(out, "\r\n", 2);
+    return true;
+}
+
+const aph_codec aph_codec_crlf = {.name = "crlf", .decode = decode_crlf, .encode = encode_crlf};
+
 /* ---- JSON lines -------------------------------------------------------------------------------------------------- */
 
 static aph_decoded decode_json(const aph_codec *codec, aph_wire *w)
@@ -175,23 +207,33 @@ static aph_decoded decode_json(const aph_codec *codec, aph_wire *w)
     return APH_DECODED;
 }
 
-/* Symbols and terms cannot be encoded. Terms without symbols (APH_WRONG) may be nested in other values. */
-static bool is_concrete(aph_value v)
+/* Checks the content of a node. The smaller and larger parts of an object are on its own level. */
+static bool is_node_of_data(aph_value v, unsigned levels)
 {
-    if (!aphi_is_node(v))
-        return true;
-    if (v->shape == APHI_SYM || v->shape == APHI_OPERATION)
-        return false;
-    for (size_t i = 0, n = aphi_slots_of(v); i < n; i++)
-        if (!is_concrete(v->slot[i].v))
+    size_t n = aphi_slots_of(v), own = v->shape == APHI_BRANCH ? 2 : n;
+    for (size_t i = 0; i < own; i++)
+        if (!aphi_codec_is_data(v->slot[i].v, levels - 1))
+            return false;
+    for (size_t i = own; i < n; i++)
+        if (!aphi_codec_is_data(v->slot[i].v, levels))
             return false;
     return true;
+}
+
+/* Terms without symbols (APH_WRONG) may be nested in other values. */
+bool aphi_codec_is_data(aph_value v, unsigned levels)
+{
+    if (!aphi_is_node(v))
+        return !aphi_is_signal(v);
+    if (v->shape == APHI_BIG_INT || v->shape == APHI_LONG_STR)
+        return true;
+    return v->shape != APHI_SYM && v->shape != APHI_OPERATION && levels > 0 && is_node_of_data(v, levels);
 }
 
 static bool encode_json(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
 {
     (void)codec, (void)side;
-    if (!is_concrete(message))
+    if (!aphi_codec_is_data(message, APHI_MESSAGE_DEPTH))
         return false;
     size_t n;
     char *text = aph_json_text(message, &n);
@@ -270,15 +312,22 @@ static void require_prefix(const aph_codec *codec)
     require(codec->size > 0 && codec->size <= PREFIX_MAX, codec, "size, the length's byte count, must be from 1 to 8");
 }
 
-aph_decoded aph_decode_prefixed(const aph_codec *codec, aph_wire *w)
+static uint64_t read_length(const aph_codec *codec, const unsigned char *bytes, bool little)
+{
+    uint64_t length = 0;
+    for (size_t i = 0; i < codec->size; i++)
+        length = length << 8 | bytes[little ? codec->size - 1 - i : i];
+    return length;
+}
+
+/* Finds the end of the message. Returns APH_DECODED and sets w->used if it is complete. */
+static aph_decoded find_end(const aph_codec *codec, aph_wire *w, bool little)
 {
     require_prefix(codec);
     if (w->count < codec->size)
         return APH_MORE;
     size_t limit = limit_of(codec);
-    uint64_t length = 0;
-    for (size_t i = 0; i < codec->size; i++)
-        length = length << 8 | w->bytes[i];
+    uint64_t length = read_length(codec, w->bytes, little);
     w->beyond = !codec->limit && length > limit - codec->size;
     if (codec->size > limit || length > limit - codec->size)
         return malformed(w, 0, "a length of %llu, but a message is limited to %zu bytes", (unsigned long long)length,
@@ -286,21 +335,68 @@ aph_decoded aph_decode_prefixed(const aph_codec *codec, aph_wire *w)
     if (w->count - codec->size < length)
         return APH_MORE;
     w->used = codec->size + (size_t)length;
-    w->message = aph_bytes(w->bytes + codec->size, (size_t)length);
     return APH_DECODED;
 }
 
-bool aph_encode_prefixed(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
+static aph_decoded decode_string(const aph_codec *codec, aph_wire *w, bool little)
 {
-    (void)side;
-    require_prefix(codec);
-    size_t n = aph_count(message);
-    if (!aph_is_str(message) || (codec->size < sizeof n && n >> (8 * codec->size)))
-        return false;
+    aph_decoded result = find_end(codec, w, little);
+    if (result == APH_DECODED)
+        w->message = aph_bytes(w->bytes + codec->size, w->used - codec->size);
+    return result;
+}
+
+static aph_decoded decode_text(const aph_codec *codec, aph_wire *w, bool little)
+{
+    aph_json_error error;
+    const char *text = (const char *)w->bytes + codec->size;
+    aph_decoded result = find_end(codec, w, little);
+    if (result != APH_DECODED || aphi_json_read_message(text, w->used - codec->size, &w->message, &error, &w->beyond))
+        return result;
+    return malformed(w, codec->size + error.offset, "%s%s", w->beyond ? "" : "not JSON: ", error.message);
+}
+
+static bool put_prefixed(const aph_codec *codec, const char *bytes, size_t n, bool little, aph_sink *out)
+{
     unsigned char length[PREFIX_MAX];
+    require_prefix(codec);
+    if (codec->size < sizeof n && n >> (8 * codec->size))
+        return false;
     for (size_t i = 0; i < codec->size; i++)
-        length[i] = (unsigned char)((uint64_t)n >> (8 * (codec->size - 1 - i)));
+        length[little ? i : codec->size - 1 - i] = (unsigned char)((uint64_t)n >> (8 * i));
     aph_sink_put(out, length, codec->size);
-    aph_sink_put(out, aph_bytes_of(&message, &n), n);
+    aph_sink_put(out, bytes, n);
     return true;
 }
+
+static bool encode_string(const aph_codec *codec, aph_value message, bool little, aph_sink *out)
+{
+    if (!aph_is_str(message))
+        return false;
+    size_t n;
+    const char *bytes = aph_bytes_of(&message, &n);
+    return put_prefixed(codec, bytes, n, little, out);
+}
+
+static bool encode_text(const aph_codec *codec, aph_value message, bool little, aph_sink *out)
+{
+    if (!aphi_codec_is_data(message, APHI_MESSAGE_DEPTH))
+        return false;
+    size_t n;
+    char *text = aph_json_text(message, &n);
+    bool encoded = put_prefixed(codec, text, n, little, out);
+    free(text);
+    return encoded;
+}
+
+#define PREFIXED(name, decode, encode, little) \
+    aph_decoded aph_decode_##name(const aph_codec *codec, aph_wire *w) { return decode(codec, w, little); } \
+    bool aph_encode_##name(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out) \
+    { \
+        (void)side; \
+        return encode(codec, message, little, out); \
+    }
+PREFIXED(prefixed, decode_string, encode_string, false)
+PREFIXED(prefixed_little, decode_string, encode_string, true)
+PREFIXED(prefixed_json, decode_text, encode_text, false)
+PREFIXED(prefixed_json_little, decode_text, encode_text, true)

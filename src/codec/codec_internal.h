@@ -16,6 +16,9 @@ struct aph_sink {
 /* Appends the message to out. Returns false, without changing out, if it is not a valid protocol message or is too
  * long. A NULL codec means JSON lines. here: the address at which the subject can connect to the tester, or NULL. */
 bool aphi_encode_at(const aph_codec *codec, const char *here, aph_side side, aph_value message, aphi_buffer *out);
+/* Returns true if JSON can contain the value: it has no symbols, no terms, no signals, and at most `levels` levels of
+ * nesting. */
+bool aphi_codec_is_data(aph_value v, unsigned levels);
 /* Decodes a datagram, which must be exactly one message. Never returns APH_MORE. */
 aph_decoded aphi_decode_datagram(const aph_codec *codec, aph_wire *wire);
 

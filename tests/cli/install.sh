@@ -13,7 +13,7 @@ DESTDIR=$dir/root meson install -C "$build" --no-rebuild --quiet >"$dir/out" 2>"
 check 'the installation fails' [ $? -eq 0 ]
 program=$(find "$dir/root" -name antiphon -type f -path '*/bin/*')
 prefix=${program%/bin/antiphon}
-for file in bin/antiphon-mutate include/antiphon/model.h share/man/man1/antiphon.1 share/doc/antiphon/README.md \
+for file in bin/antiphon-mutate include/antiphon/model.h include/antiphon/http.h include/antiphon/resp.h share/man/man1/antiphon.1 share/doc/antiphon/README.md \
     share/doc/antiphon/docs/tutorial.md share/doc/antiphon/examples/kv.c; do
     check "$file is missing" [ -s "$prefix/$file" ]
 done
@@ -23,6 +23,16 @@ unset ANTIPHON_INCLUDE
 XDG_CACHE_HOME=$dir/cache LD_LIBRARY_PATH=$(dirname "$(find "$prefix" -name 'libantiphon.so')") "$program" check \
     "$prefix/share/doc/antiphon/examples/kv.c" "$prefix/share/doc/antiphon/examples/kv-good.jsonl" >"$dir/out" 2>"$dir/err"
 check 'an installed example does not pass' [ $? -eq 0 ]
+
+title='an installed example with the codec of HTTP'
+for file in rest.c server.py; do
+    check "rest/$file is missing" [ -s "$prefix/share/doc/antiphon/examples/rest/$file" ]
+done
+printf '%s\n' '{"conn":1,"send":{"method":"GET","path":["cart"]}}' \
+    '{"conn":1,"recv":{"status":401,"json":{"error":"failed"}}}' >"$dir/rest.jsonl"
+XDG_CACHE_HOME=$dir/cache LD_LIBRARY_PATH=$(dirname "$(find "$prefix" -name 'libantiphon.so')") "$program" check \
+    "$prefix/share/doc/antiphon/examples/rest/rest.c" "$dir/rest.jsonl" >"$dir/out" 2>"$dir/err"
+check 'it does not pass' [ $? -eq 0 ]
 
 title='the installed manual'
 dead=0

@@ -5,7 +5,7 @@
  *
  * The first byte selects the side and the request, or a date; the second selects the number of bytes per read. */
 #include "codec/codec_internal.h"
-#include "models/http/dates.h"
+#include "codec/http_dates.h"
 #include "models/http/http-message.h"
 
 #include <assert.h>

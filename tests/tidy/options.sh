@@ -56,7 +56,7 @@ offered check --format '' | grep -qx jepsen-log || wrong 'completion does not of
 offered check --junit tests/ti | grep -qx tests/tidy || wrong 'completion does not offer files after --junit'
 
 # Options of other programs that the documents name.
-others=' --allow-run-as-root --hostfile --oversubscribe --cflags --libs '
+others=' --allow-run-as-root --hostfile --oversubscribe --cflags --libs --bug '
 for file in README.md docs/*.md; do
     for option in $(grep -oE -e '(^|[^a-z-])--[a-z][a-z-]*' "$file" | sed 's/^[^-]*//' | sort -u); do
         case $all$others in *" $option "*) ;; *) wrong "$file: no command has $option" ;; esac

@@ -5,131 +5,10 @@
 
 #include "base/clock.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "codec_cases.h"
 
 static const aph_codec fixed3 = APH_CODEC_FIXED(3), prefixed1 = APH_CODEC_PREFIXED(1);
 static const aph_codec prefixed4 = APH_CODEC_PREFIXED(4), prefixed8 = APH_CODEC_PREFIXED(8);
-
-static int drop_heap(void **unused)
-{
-    (void)unused;
-    aph_heap_close();
-    return 0;
-}
-
-/* Places the bytes at the end of a page, so that a read past the end crashes. */
-typedef struct edge {
-    unsigned char *pages, *bytes;
-    size_t size;
-} edge;
-
-static edge edge_make(const void *bytes, size_t n)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (n / page + 2) * page;
-    edge e = {.size = size};
-    e.pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_true(e.pages != MAP_FAILED);
-    assert_int_equal(mprotect(e.pages + size - page, page, PROT_NONE), 0);
-    e.bytes = e.pages + size - page - n;
-    if (n)
-        memcpy(e.bytes, bytes, n);
-    return e;
-}
-
-static void edge_free(edge *e)
-{
-    munmap(e->pages, e->size);
-}
-
-/* Returns all messages as a JSON array; an error is "!AT WHY". `chunk` bytes arrive at a time. */
-static char *decode_all(const aph_codec *codec, const void *bytes, size_t n, bool ended, size_t chunk)
-{
-    aph_value all = aph_array(0, NULL);
-    size_t start = 0, arrived = 0;
-    aph_wire w = {.side = APH_TO_SERVER};
-    aph_decoded result;
-    for (;;) {
-        edge e = edge_make((const char *)bytes + start, arrived - start);
-        w.bytes = e.bytes;
-        w.count = arrived - start;
-        w.ended = ended && arrived == n;
-        result = aph_decode(codec, &w);
-        edge_free(&e);
-        if (result == APH_DECODED) {
-            all = aph_push(all, w.message);
-            start += w.used;
-        } else if (result == APH_MALFORMED) {
-            all = aph_push(all, aph_strf("!%zu %s", start + w.at, w.why));
-            break;
-        } else if (arrived == n) {
-            break;
-        } else {
-            arrived = n - arrived < chunk ? n : arrived + chunk;
-        }
-    }
-    return aph_json_text(all, NULL);
-}
-
-static void expect_bytes(const aph_codec *codec, const void *bytes, size_t n, bool ended, const char *expected)
-{
-    static const size_t chunks[] = {SIZE_MAX, 1, 2, 3, 7};
-    for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
-        char *got = decode_all(codec, bytes, n, ended, chunks[i]);
-        assert_string_equal(got, expected);
-        free(got);
-    }
-}
-
-static void expect(const aph_codec *codec, const char *text, const char *expected)
-{
-    expect_bytes(codec, text, strlen(text), true, expected);
-}
-
-/* Returns the encoded message, or NULL if it cannot be encoded. */
-static char *encoded(const aph_codec *codec, aph_value message, size_t *n)
-{
-    aphi_buffer out = {0};
-    aphi_buffer_str(&out, "before");
-    bool ok = aphi_encode_at(codec, NULL, APH_FROM_SERVER, message, &out);
-    assert_memory_equal(out.data, "before", 6);
-    if (!ok)
-        assert_int_equal(out.n, 6);
-    *n = out.n - 6;
-    char *copy = NULL;
-    if (ok) {
-        copy = malloc(*n + 1);
-        memcpy(copy, out.data + 6, *n);
-        copy[*n] = '\0';
-    }
-    aphi_buffer_free(&out);
-    return copy;
-}
-
-static void expect_encoded(const aph_codec *codec, aph_value message, const void *expected, size_t expected_n)
-{
-    size_t n;
-    char *bytes = encoded(codec, message, &n);
-    assert_non_null(bytes);
-    assert_int_equal(n, expected_n);
-    assert_memory_equal(bytes, expected, n);
-    aph_wire w = {.bytes = (const unsigned char *)bytes, .count = n};
-    assert_int_equal(aph_decode(codec, &w), APH_DECODED);
-    assert_int_equal(w.used, n);
-    assert_ptr_equal(w.message, message);
-    free(bytes);
-}
-
-static void expect_refused(const aph_codec *codec, aph_value message)
-{
-    size_t n;
-    assert_null(encoded(codec, message, &n));
-}
 
 static void test_json(void **unused)
 {
@@ -193,6 +72,50 @@ static void test_prefixed(void **unused)
     char *most = encoded(&prefixed1, aph_bytes(long_one, 255), &n);
     assert_int_equal(n, 256);
     free(most);
+}
+
+static void test_variants(void **unused)
+{
+    (void)unused;
+    static const aph_codec little = APH_CODEC_PREFIXED_LITTLE(2), json = APH_CODEC_PREFIXED_JSON(1);
+    static const aph_codec json_little = APH_CODEC_PREFIXED_JSON_LITTLE(4);
+    expect_bytes(&little, "\3\0abc\0\0", 7, true, "[\"abc\",\"\"]");
+    expect_encoded(&little, aph_str("hi"), "\2\0hi", 4);
+    expect_bytes(&json, "\3[1]\4null", 9, true, "[[1],null]");
+    expect_bytes(&json, "\1[", 2, false, "[\"!2 not JSON: the text ends in the middle of a value\"]");
+    expect_bytes(&json, "\0", 1, false, "[\"!1 not JSON: the text ends in the middle of a value\"]");
+    expect_encoded(&json, aph_record("a", aph_int(1)), "\7{\"a\":1}", 8);
+    expect_encoded(&json_little, aph_int(12), "\2\0\0\00012", 6);
+    expect_refused(&json, aph_symbol(APH_INT, 0));
+    expect_refused(&json, aph_bytes((char[256]){0}, 256));
+    expect(&aph_codec_crlf, "abc\r\n\r\n", "[\"abc\",\"\"]");
+    expect(&aph_codec_crlf, "a\r\nb\n", "[\"a\",\"!4 an LF without a CR before it\"]");
+    expect(&aph_codec_crlf, "a\rb\r\n", "[\"!1 a CR without an LF after it\"]");
+    expect(&aph_codec_crlf, "a\rb\n", "[\"!1 a CR without an LF after it\"]");
+    expect_encoded(&aph_codec_crlf, aph_str("hi"), "hi\r\n", 4);
+    expect_refused(&aph_codec_crlf, aph_str("a\r"));
+    expect_refused(&aph_codec_crlf, aph_str("a\n"));
+    expect_refused(&aph_codec_crlf, aph_int(1));
+}
+
+/* Nesting that could not be read back. */
+static void test_depth(void **unused)
+{
+    (void)unused;
+    aph_value deep = aph_int(1);
+    for (int i = 0; i < 256; i++)
+        deep = APH_ARRAY_OF(deep);
+    size_t n;
+    char *bytes = encoded(NULL, deep, &n);
+    assert_non_null(bytes);
+    free(bytes);
+    expect_refused(NULL, APH_ARRAY_OF(deep));
+    aph_value wide = aph_object();
+    for (int i = 0; i < 5000; i++) /* a tree of nodes, but one level */
+        wide = aph_set(wide, aph_strf("%d", i), aph_int(i));
+    bytes = encoded(NULL, wide, &n);
+    assert_non_null(bytes);
+    free(bytes);
 }
 
 static void test_limit(void **unused)
@@ -267,7 +190,8 @@ int main(void)
         cmocka_unit_test_teardown(test_json, drop_heap),     cmocka_unit_test_teardown(test_lines, drop_heap),
         cmocka_unit_test_teardown(test_fixed, drop_heap),    cmocka_unit_test_teardown(test_prefixed, drop_heap),
         cmocka_unit_test_teardown(test_limit, drop_heap),    cmocka_unit_test_teardown(test_linear, drop_heap),
-        cmocka_unit_test_teardown(test_datagrams, drop_heap),
+        cmocka_unit_test_teardown(test_datagrams, drop_heap), cmocka_unit_test_teardown(test_variants, drop_heap),
+        cmocka_unit_test_teardown(test_depth, drop_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

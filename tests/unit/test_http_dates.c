@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_http_dates.c - HTTP dates: strict parsing of three forms, printing, years of two digits. */
-#include "models/http/dates.h"
+#include "codec/http_dates.h"
 
 #include "base/random_choice.h"
 

@@ -7,7 +7,7 @@
 #include "base/random_choice.h"
 #include "base/clock.h"
 #include "codec/codec_internal.h"
-#include "models/http/framing.h"
+#include "codec/http_frame.h"
 #include "random_value.h"
 
 #include <setjmp.h>

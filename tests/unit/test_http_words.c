@@ -2,7 +2,7 @@
  *
  * test_http_words.c - HTTP messages as readable text: requests, responses, unknowns, long and hostile content; also
  * messages through a proxy. */
-#include "models/http/http.h"
+#include "models/http/http-model.h"
 #include "models/http/proxy.h"
 #include "report/message_text.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * head.c - start lines and fields, checked line by line as they arrive, and read when complete.
+ * http_head.c - start lines and fields, checked line by line as they arrive, and read when complete.
  *
  * Idea:       a line is checked once, when it is complete. The previous line determines the kind of a line: a start
  *             line is first or follows an empty line, which ends an informational response or precedes a request. The
@@ -10,8 +10,8 @@
  * Tolerated:  LF for CRLF, empty lines before a request, folded lines in responses, an empty reason phrase.
  * Not done:   the lenient start lines of RFC 9112 3 and 4, with several blanks for one space: senders must not write
  *             them, and differences in reading them enable request smuggling.
- * Read next:  framing.c, http-message.c */
-#include "head.h"
+ * Read next:  http_frame.c, http_decode.c */
+#include "codec/http_head.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * dates.h - HTTP dates as seconds since 1970. */
-#ifndef APHI_HTTP_DATES_H
-#define APHI_HTTP_DATES_H
+ * http_dates.h - HTTP dates as seconds since 1970. */
+#ifndef APHI_CODEC_HTTP_DATES_H
+#define APHI_CODEC_HTTP_DATES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * text.c - a growing buffer for the text of heads and fields; see text.h. */
-#include "text.h"
+ * http_text.c - a growing buffer for the text of heads and fields, and checks of their parts. */
+#include "codec/http_text.h"
 
-#include "head.h"
+#include "codec/http_head.h"
 
 #include <stdlib.h>
 
@@ -53,4 +53,30 @@ aph_value aphi_http_text_take(aphi_http_text *t)
     aph_value text = aph_bytes(t->data, t->n);
     aphi_http_text_free(t);
     return text;
+}
+
+/* ---- parts of a head --------------------------------------------------------------------------------------------- */
+
+bool aphi_http_is_method(aphi_span s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!aphi_is_token((unsigned char)s.text[i]))
+            return false;
+    return s.n > 0;
+}
+
+bool aphi_http_is_name(aphi_span s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (aphi_lower(s.text[i]) != s.text[i])
+            return false;
+    return aphi_http_is_method(s);
+}
+
+bool aphi_http_is_value(aphi_span s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!aphi_is_text((unsigned char)s.text[i]))
+            return false;
+    return aphi_trim(s).n == s.n;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * text.h - a growing buffer for the text of heads and fields. */
-#ifndef APHI_HTTP_TEXT_H
-#define APHI_HTTP_TEXT_H
+ * http_text.h - a growing buffer for the text of heads and fields, and checks of their parts. */
+#ifndef APHI_CODEC_HTTP_TEXT_H
+#define APHI_CODEC_HTTP_TEXT_H
 
-#include "syntax.h"
+#include "codec/http_syntax.h"
 
-#include <antiphon/antiphon.h>
+#include <antiphon/codec.h>
 
 /* The bytes of a string value, which must outlive the span. */
 static inline aphi_span aphi_span_of(const aph_value *v)
@@ -30,5 +30,9 @@ void aphi_http_text_add_str(aphi_http_text *t, const char *s);
 void aphi_http_text_add_line(aphi_http_text *t, aphi_span name, aphi_span value, const char *end);
 /* Returns the text as a string value and frees the buffer. */
 aph_value aphi_http_text_take(aphi_http_text *t);
+
+bool aphi_http_is_method(aphi_span s); /* a token */
+bool aphi_http_is_name(aphi_span s);   /* of a field, in lower case */
+bool aphi_http_is_value(aphi_span s);  /* of a field: text without blanks at its ends */
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * http.h - declarations shared by the parts of the HTTP model. */
-#ifndef APH_MODELS_HTTP_H
-#define APH_MODELS_HTTP_H
+ * http-model.h - declarations shared by the parts of the HTTP model. */
+#ifndef APH_MODELS_HTTP_MODEL_H
+#define APH_MODELS_HTTP_MODEL_H
 
 #include <antiphon/antiphon.h>
 

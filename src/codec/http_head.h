@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * head.h - the head of a message: the start line and the fields. */
-#ifndef APHI_HTTP_HEAD_H
-#define APHI_HTTP_HEAD_H
+ * http_head.h - the head of a message: the start line and the fields. */
+#ifndef APHI_CODEC_HTTP_HEAD_H
+#define APHI_CODEC_HTTP_HEAD_H
 
-#include "syntax.h"
+#include "codec/http_syntax.h"
 
-#include <antiphon/antiphon.h>
+#include <antiphon/codec.h>
 
 enum {
     APHI_HTTP_HEAD_MAX = 64 << 10,    /* bytes before the body, including informational responses */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * targets.c - the four forms of a request target, and the value of Host (RFC 9112 3.2, RFC 3986).
+ * http_targets.c - the four forms of a request target, and the value of Host (RFC 9112 3.2, RFC 3986).
  *
  * Each function returns the length of the valid prefix, so that the first wrong byte can be reported. */
-#include "syntax.h"
+#include "codec/http_syntax.h"
 
 /* A URI character that needs no percent-encoding; `also`: further allowed characters. */
 static bool is_plain(unsigned char c, const char *also)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * syntax.h - character classes of HTTP (RFC 9110 5.6, RFC 3986), and spans of text. */
-#ifndef APHI_HTTP_SYNTAX_H
-#define APHI_HTTP_SYNTAX_H
+ * http_syntax.h - character classes of HTTP (RFC 9110 5.6, RFC 3986), and spans of text. */
+#ifndef APHI_CODEC_HTTP_SYNTAX_H
+#define APHI_CODEC_HTTP_SYNTAX_H
 
 #include <stdbool.h>
 #include <stddef.h>

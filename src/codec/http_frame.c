@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * framing.c - the end of a message: by length, by chunks, by the end of the connection, or no body.
+ * http_frame.c - the end of a message: by length, by chunks, by the end of the connection, or no body.
  *
  * Idea:       the fields determine the framing (RFC 9112 6.3). Anything that two recipients could interpret differently
  *             is an error, since it enables request smuggling. Chunks are checked as they arrive, and joined when all
@@ -9,8 +9,8 @@
  *                number of s - 1 and s. It can be recovered: a chunk begins with a digit, and the byte before it is LF
  *             2. lengths are not trusted: a length above the limit is rejected when it is announced
  * Cost:       each call reads the head, up to 64 KiB, and the line of the incomplete chunk again
- * Read next:  http-message.c */
-#include "framing.h"
+ * Read next:  http_decode.c */
+#include "codec/http_frame.h"
 
 #include <stdlib.h>
 

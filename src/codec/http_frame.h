@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * framing.h - the length of a message (RFC 9112 6 and 7). */
-#ifndef APHI_HTTP_FRAMING_H
-#define APHI_HTTP_FRAMING_H
+ * http_frame.h - the length of a message (RFC 9112 6 and 7). */
+#ifndef APHI_CODEC_HTTP_FRAME_H
+#define APHI_CODEC_HTTP_FRAME_H
 
-#include "head.h"
+#include "codec/http_head.h"
 
 enum { APHI_HTTP_CHUNK_LINE_MAX = 4096 }; /* bytes of a chunk's size and extensions */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * dates.c - strict parsing of the three date forms of RFC 9110 5.6.7, and printing of the first.
+ * http_dates.c - strict parsing of the three date forms of RFC 9110 5.6.7, and printing of the first.
  *
  * Idea:       each form is a pattern with strptime's letters, interpreted by a small parser. strptime itself is not
  *             used: it depends on the locale, skips spaces and accepts a wrong day of the week.
@@ -8,7 +8,7 @@
  *             2. a leap second is the first second of the next minute, as in POSIX, except at the end of the year 9999
  *             3. a date that was read can be printed
  * Read next:  tests/unit/test_http_dates.c */
-#include "dates.h"
+#include "codec/http_dates.h"
 
 #include <stdio.h>
 #include <string.h>
