@@ -248,8 +248,9 @@ static size_t time_text(char *out, size_t size, int64_t ns)
 
 static size_t name_text(const drawing *d, char *out, size_t size, int64_t connection)
 {
+    long long call = connection % APH_ACCEPTED, origin = aph_origin_of(connection);
     if (connection >= APH_ACCEPTED)
-        return (size_t)snprintf(out, size, "call %lld", (long long)(connection - APH_ACCEPTED));
+        return (size_t)snprintf(out, size, origin ? "call %lld, origin %lld" : "call %lld", call, origin);
     return (size_t)snprintf(out, size, d->numbers ? "%lld" : "conn %lld", (long long)connection);
 }
 
