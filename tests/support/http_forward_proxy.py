@@ -5,7 +5,15 @@
 #
 # In MODE `right`, the proxy reuses connections to origin servers for all clients, changes the framing of bodies, writes
 # field names in capitals, adds fields, has a comment with a comma in its Via, and repeats idempotent requests when the
-# origin server closes the connection. Each `wrong == ...` below is another mode.
+# origin server closes the connection. Each `wrong == ...` below is another mode:
+#
+#     wrong-origin   sends each third request to another origin server
+#     wrong-pool     reuses a connection that was opened for another origin server
+#     wrong-client   returns each third response to the client of the previous request
+#     wrong-host     forwards with the Host of the first origin server
+#     wrong-cache    caches responses by path, without the origin server
+#
+# The others violate one duty of a proxy each.
 import itertools, socket, sys, threading
 
 port, wrong = int(sys.argv[1]), sys.argv[2]
@@ -66,7 +74,7 @@ def exchange(address, method, message):
     """Returns the response to a request, over a new or reused connection; None if there is none."""
     for attempt in range(1 << 30 if wrong == "forever" else 2):
         with lock:
-            pool = idle.setdefault(address if wrong != "pool" else "any origin server", [])
+            pool = idle.setdefault(address if wrong != "wrong-pool" else "any origin server", [])
             up = pool.pop() if pool and not attempt else None
         up = up or Stream(socket.create_connection(address))
         try:
@@ -98,7 +106,7 @@ def handle(request):
     authority, slash, path = target[len("http://"):].partition("/")
     if authority not in hosts:
         hosts.append(authority)
-    host = dict(fields)["host"] if wrong == "host" else hosts[0] if wrong == "first-host" else authority
+    host = dict(fields)["host"] if wrong == "host" else hosts[0] if wrong == "wrong-host" else authority
     path = slash + path if slash else "*" if method == "OPTIONS" and wrong != "slash" else "/"
     forwards = dict(fields).get("max-forwards")
     if forwards == "0" and wrong != "forwards":
@@ -111,10 +119,10 @@ def handle(request):
     framed = bool(body) or method in ("PUT", "POST")
     name, _, number = authority.partition(":")
     address = (name, int(number))
-    if wrong == "origin":
+    if wrong == "wrong-origin":
         address = other_origin(address)
     response = cached.get((method, path)) or exchange(address, method, (f"{method} {path} HTTP/1.1", sent, body, framed))
-    if wrong == "cache" and method == "GET" and response:
+    if wrong == "wrong-cache" and method == "GET" and response:
         cached[method, path] = response
     if not response:
         return "HTTP/1.1 504 Gateway Timeout", [("date", "Mon, 16 Nov 2020 07:39:45 GMT"), ("content-type", "a/b")], b"alas"
@@ -140,7 +148,7 @@ def serve(sock):
     while request := client.read():
         method = request[0].split(" ")[0]
         response = handle(request)
-        to = clients[0] if wrong == "client" else previous(client) if wrong == "crossed" else client
+        to = clients[0] if wrong == "client" else previous(client) if wrong == "wrong-client" else client
         to.write(*response, framed(method, response))
 
 
