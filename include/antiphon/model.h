@@ -252,8 +252,8 @@ typedef struct aph_model {
      * one, or APH_NIL if the preamble is complete. After each message, the tester waits for one message on the
      * connection. NULL: there is no preamble. */
     aph_value (*preamble)(const aph_preamble *p);
-    /* For `antiphon test`: the number of origins, at most APH_ORIGINS_MAX, of a model with `respond`. The tester listens
-     * on a port for each. 0: one. */
+    /* For `antiphon test`: the number of origins, at most APH_ORIGINS_MAX, of a model with `respond`. The tester
+     * listens on a port for each. 0: one. */
     unsigned origins;
     /* If it is set, the tester calls it instead of `respond`, which must be set, too. origin: where the message
      * arrived. */

@@ -7,17 +7,17 @@
  *     origin to proxy   {"status": 200, "fields": {}, "body": "..."}
  *     proxy to client   the same, with one more member in "via"
  *
- * The tester plays the clients, and the origin servers "here", "here-1" and "here-2". The proxy opens its own connections
- * to these servers; origins and messages match them with the connections of the model. proxy-wire.c describes the
- * messages.
+ * The tester plays the clients, and the origin servers "here", "here-1" and "here-2". The proxy opens its own
+ * connections to these servers; origins and messages match them with the connections of the model. proxy-wire.c
+ * describes the messages.
  *
  * Idea:       Everything that a proxy may choose in a message is an unknown, so that nothing must be guessed: its name
  *             in Via, added fields, an added date. The time at which the proxy forwards a request does not matter, so a
  *             request can be applied when it arrives (.eager). The proxy may use any connection (.calls_apart).
- * State:      by client, its pending requests, oldest first: {"call": N, "origin": the origin server's number,
- *             "asks": REQUEST, "asked": true once it was forwarded, "answer": the response once it arrived, false if the origin server closed the connection}.
- *             Responses are returned in this order (RFC 9112 9.3.2). A request waits for those before it unless all of
- *             them are safe.
+ * State:      by client, its pending requests, oldest first: {"call": N, "origin": the number of the origin server,
+ *             "asks": REQUEST, "asked": true once it was forwarded, "answer": the response once it arrived, false if
+ *             the origin server closed the connection}. Responses are returned in this order (RFC 9112 9.3.2). A request
+ *             waits for those before it unless all of them are safe.
  * Not done:   proxies that cache responses or refuse requests: all requests are forwarded.
  * Read next:  proxy-wire.c, proxy-requests.c, docs/http.md */
 #include "proxy.h"
@@ -226,7 +226,7 @@ static void check_request(aph *m, aph_value request)
 
 static int64_t target_origin(aph_value request) { return aphi_proxy_origin_named(aph_field(request, "to")); }
 
-/* `asks` is the request to forward to the origin. */
+/* Queues a request; `asks` is forwarded to the origin in its place. */
 static void enqueue_request(aph *m, aph_request q, aph_value asks, int64_t origin, aph_value *state)
 {
     aph_value queue = aph_get(*state, aph_int(q.from));

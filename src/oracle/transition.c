@@ -1006,8 +1006,8 @@ static bool is_matched(const aphi_machine *m, const aphi_core *core, int64_t own
     return false;
 }
 
-/* Returns true if the model's connection `own` may be the tester's. own_number: that of the tester's connection if it is
- * matched, else 0. */
+/* Returns true if the model's connection `own` may be the tester's. own_number: that of the tester's connection if it
+ * is matched, else 0. */
 static bool may_be(const aphi_machine *m, const aphi_core *core, int64_t own, int64_t connection, int64_t own_number)
 {
     if (own_number)

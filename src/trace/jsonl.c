@@ -42,8 +42,8 @@ static int add_origin(aphi_trace *t, const aphi_slice *found, int64_t *connectio
 {
     int64_t origin;
     if (*connection / APH_ACCEPTED > APH_ORIGINS_MAX)
-        return aphi_trace_fail(t, APHI_TRACE_MALFORMED, found[CONN].at, "connection %lld is beyond the last origin, %d; "
-                               "give the connections of origin i numbers from (i + 1) * %lld", (long long)*connection,
+        return aphi_trace_fail(t, APHI_TRACE_MALFORMED, found[CONN].at, "connection %lld is beyond those of the last "
+                               "origin, %d; number those of origin i from (i + 1) * %lld", (long long)*connection,
                                APH_ORIGINS_MAX - 1, (long long)APH_ACCEPTED);
     if (!found[ORIGIN].at || *connection < APH_ACCEPTED)
         return 1;
@@ -168,8 +168,8 @@ static int read_observation(aphi_trace *t, aphi_cursor *c, const aphi_slice *fou
                                "ends of a connection; this one has %s", count ? "more than one" : "none");
     if (found[NOTE].at)
         return read_note(found[NOTE], o);
-    if (aphi_trace_check_order(t, &t->time, found[TIME], "time") < 0 || get_connection(t, c, found, &o->connection) < 0 ||
-        add_origin(t, found, &o->connection) < 0)
+    if (aphi_trace_check_order(t, &t->time, found[TIME], "time") < 0 ||
+        get_connection(t, c, found, &o->connection) < 0 || add_origin(t, found, &o->connection) < 0)
         return -1;
     o->process = o->connection;
     switch (key) {

@@ -30,7 +30,7 @@ for wrong in wrong-origin wrong-pool wrong-client wrong-host wrong-cache; do
     out '"verdict":"fail"'
 done
 
-# The report says where the message is allowed. The trace has the origin; the script has no ports.
+# The report names the origin at which the message is allowed. The trace has the origin; the script has no ports.
 rm -rf .antiphon
 run 1 replay --listen 0 --run "$(forward wrong-pool)" three.script
 out 'call 1 @0'

@@ -38,8 +38,8 @@ static void print_again(const aph_wire *read)
 {
     aphi_buffer out = {0};
     if (aphi_encode_at(&aphi_proxy_wire, origins, read->side, read->message, &out)) {
-        aph_wire w = {.side = read->side, .asked = read->asked, .here = here, .origins = origins, .bytes = (const unsigned char *)out.data,
-                      .count = out.n};
+        aph_wire w = {.side = read->side, .asked = read->asked, .here = here, .origins = origins,
+                      .bytes = (const unsigned char *)out.data, .count = out.n};
         assert(aph_decode(&aphi_proxy_wire, &w) == APH_DECODED && w.used == out.n && w.message == read->message);
     }
     aphi_buffer_free(&out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_oracle_origins.c - on random small histories of a server that calls two origins, the oracle's verdict equals that
- * of a decider that tries every assignment of the observed connections to the clients' requests. */
+ * test_oracle_origins.c - on random small histories of a server that calls two origins, the oracle's verdict equals
+ * that of a decider that tries every assignment of the observed connections to the clients' requests. */
 #include "oracle/search.h"
 
 #include "base/random_choice.h"
@@ -28,7 +28,7 @@ static const aph_model plain = {.version = APH_MODEL_VERSION, .name = "router", 
 static const aph_model eager = {
     .version = APH_MODEL_VERSION, .name = "router", .step = step, .eager = true, .calls_apart = true};
 
-/* A request of client i (who sends one), a call that the server made, the response to it, or one to a client. */
+/* The only request of a client, a call that the server made, the response to it, or one to a client. */
 typedef enum event_kind { ASKED, CALLED, RETURNED, ANSWERED } event_kind;
 typedef struct event {
     event_kind kind;
@@ -89,7 +89,7 @@ static event random_call(aphi_choice *c, const history *h)
     return e;
 }
 
-/* Each client asks once; calls may be wrong in their text or origin; responses to calls may reach the wrong client. */
+/* Each client sends one request; the text or the origin of calls may be wrong, and the client of responses. */
 static history random_history(aphi_choice *c)
 {
     history h = {0};
@@ -140,7 +140,8 @@ static aph_verdict verdict_of(const aph_model *model, const history *h)
         const event *e = &h->events[i];
         switch (e->kind) {
         case ASKED:
-            verdict = aph_oracle_sent(o, e->who, aph_record("text", aph_int(e->text), "at", aph_int(e->at)), NULL, NULL);
+            verdict = aph_oracle_sent(o, e->who, aph_record("text", aph_int(e->text), "at", aph_int(e->at)), NULL,
+                                      NULL);
             break;
         case CALLED: verdict = aph_oracle_received(o, connection_of(h, e->who), aph_int(e->text)); break;
         case RETURNED: verdict = aph_oracle_sent(o, connection_of(h, e->who), aph_int(100 + e->who), NULL, NULL); break;
