@@ -16,8 +16,8 @@
  *             request can be applied when it arrives (.eager). The proxy may use any connection (.calls_apart).
  * State:      by client, its pending requests, oldest first: {"call": N, "origin": the number of the origin server,
  *             "asks": REQUEST, "asked": true once it was forwarded, "answer": the response once it arrived, false if
- *             the origin server closed the connection}. Responses are returned in this order (RFC 9112 9.3.2). A request
- *             waits for those before it unless all of them are safe.
+ *             the origin server closed the connection}. Responses are returned in this order (RFC 9112 9.3.2). A
+ *             request waits for those before it unless all of them are safe.
  * Not done:   proxies that cache responses or refuse requests: all requests are forwarded.
  * Read next:  proxy-wire.c, proxy-requests.c, docs/http.md */
 #include "proxy.h"
