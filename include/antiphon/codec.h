@@ -33,7 +33,7 @@ typedef struct aph_wire {
     size_t count;
     bool ended;                 /* the sender has closed its side */
     aph_value asked;            /* APH_FROM_SERVER: the oldest pending request; APH_NIL if there is none */
-    const char *here;           /* HOST:PORT at which the tester accepts connections; NULL if it accepts none */
+    const char *here;           /* HOST:PORT of origin 0 (model.h); NULL if the tester accepts no connections */
     size_t scanned;             /* for the codec: 0 at the start of a message, then preserved between calls */
     /* set by decode */
     size_t used;                /* length of the message in bytes; at least 1 */
@@ -42,14 +42,17 @@ typedef struct aph_wire {
     size_t at;                  /* offset of the first wrong byte */
     bool beyond;                /* the message may be valid, but exceeds a limit of Antiphon, which `why` names */
     char why[160];              /* the reason */
+    const char *const *origins; /* HOST:PORT of each origin, then NULL; NULL if there are none. Not set by decode */
+    int64_t origin;             /* of a connection that the subject opened. Not set by decode */
 } aph_wire;
 
 typedef struct aph_sink aph_sink; /* receives encoded bytes */
 void aph_sink_put(aph_sink *out, const void *bytes, size_t n);
-/* Returns the HOST:PORT at which the tester accepts connections, or NULL if it accepts none, for messages that pass
- * this address to the subject. Message values do not contain the address, so a script can be replayed on another
- * port. */
-const char *aph_sink_here(const aph_sink *out);
+/* Returns the HOST:PORT at which the tester accepts connections for an origin (model.h), or NULL if there is no such
+ * origin, for messages that pass this address to the subject. Message values contain the number of an origin and never
+ * its address, so a script can be replayed on other ports. */
+const char *aph_sink_origin(const aph_sink *out, size_t origin);
+const char *aph_sink_here(const aph_sink *out); /* the same for origin 0 */
 
 typedef struct aph_codec {
     const char *name;

@@ -29,6 +29,25 @@ typedef struct aph_connection { int64_t number; } aph_connection;
 typedef int64_t aph_connection;
 #endif
 
+/* An origin is an address at which the tester takes the place of a server that the server calls (aph_model.origins).
+ * Origins are numbered from 0. The number of a connection that the server opens determines its origin: -1 to -2^56 lead
+ * to origin 0, and aph_to_origin(-7, 2) leads to origin 2. It is another connection than -7. */
+#define APH_ORIGINS_MAX 16
+static inline int64_t aph_to_origin(int64_t connection, int64_t origin)
+{
+    return connection - origin * (INT64_C(1) << 56);
+}
+/* Returns the origin of a connection that the server opened, numbered as above or as in observations (oracle.h). */
+static inline int64_t aph_origin_of(int64_t connection)
+{
+    return connection < 0 ? -(connection + 1) >> 56 : (connection >> 32) - 1;
+}
+/* Returns the number that was given to aph_to_origin. */
+static inline int64_t aph_without_origin(int64_t connection)
+{
+    return connection + aph_origin_of(connection) * (INT64_C(1) << 56);
+}
+
 typedef struct aph_request {
     aph_connection from; /* the connection on which it arrived */
     aph_value message;
@@ -52,7 +71,7 @@ typedef void aph_step(aph *m, aph_value *state);
 aph_request aph_recv(aph *m);                                    /* the next request on any connection */
 /* The message may contain symbols. A negative number denotes a connection that the server opens with its first message;
  * the model chooses the number, and receives responses from that number. The tester does not know these numbers: it
- * matches such connections by their messages. rpc models must not use them. */
+ * matches such connections by their origin and their messages. rpc models must not use them. */
 void aph_send(aph *m, aph_connection to, aph_value message);
 /* Closes a connection, after the messages that were sent on it: the same as to send APH_CLOSED. The model receives
  * nothing more from the connection, not even its end. Messages sent on a closed connection are lost. */
@@ -234,6 +253,12 @@ typedef struct aph_model {
      * one, or APH_NIL if the preamble is complete. After each message, the tester waits for one message on the
      * connection. NULL: there is no preamble. */
     aph_value (*preamble)(const aph_preamble *p);
+    /* For `antiphon test`: the number of origins, at most APH_ORIGINS_MAX, of a model with `respond`. The tester
+     * listens on a port for each. 0: one. */
+    unsigned origins;
+    /* If it is set, the tester calls it instead of `respond`, which must be set, too. origin: where the message
+     * arrived. */
+    aph_value (*respond_at)(int64_t origin, aph_value message, uint64_t number);
 } aph_model;
 
 /* Put APH_MODEL(my_model) at the end of a model's source file to make it loadable (aph_model_load in check.h). */

@@ -73,7 +73,8 @@ typedef struct aph_oracle_stats {
 aph_oracle *aph_oracle_open(const aph_model *model, const aph_oracle_options *options, char *error, size_t error_size);
 void aph_oracle_close(aph_oracle *o);
 
-/* Connections that the server opened to the tester are numbered from here. */
+/* Connections that the server opened to the tester are numbered from here; those to origin i (model.h) from
+ * (i + 1) * APH_ACCEPTED. A connection of the model is matched only with connections to its own origin. */
 #define APH_ACCEPTED ((int64_t)1 << 32)
 
 /* The outcome of a request, as far as it is known when the request is sent. A live tester does not know it. */

@@ -23,9 +23,11 @@ static bool wants(aph_value request, char letter)
     return memchr(path, letter, query ? (size_t)(query - path) : n) != NULL;
 }
 
-static aph_value response_body(aph_value request, uint64_t number)
+/* Each body differs, so a response that reaches another client, or comes from another origin, shows. */
+static aph_value response_body(int64_t origin, aph_value request, uint64_t number)
 {
-    aph_value body = aph_strf("answer %llu", (unsigned long long)number);
+    aph_value body = aph_strf(origin ? "answer %llu of origin %lld" : "answer %llu", (unsigned long long)number,
+                              (long long)origin);
     if (aph_str_is(aph_field(request, "method"), "HEAD") || wants(request, 'n'))
         return aph_str("");
     for (int i = 0; i < 10 && wants(request, 'l'); i++)
@@ -48,14 +50,16 @@ static aph_value response_fields(aph_value request, int status, uint64_t number)
     return status == 200 ? aph_put(fields, "content-type", aph_str("text/plain; charset=\"X-Y\"")) : fields;
 }
 
+aph_value aphi_proxy_respond(aph_value request, uint64_t number) { return aphi_proxy_respond_at(0, request, number); }
+
 /* Returns the response; sometimes the connection is closed instead. */
-aph_value aphi_proxy_respond(aph_value request, uint64_t number)
+aph_value aphi_proxy_respond_at(int64_t origin, aph_value request, uint64_t number)
 {
     if (wants(request, 'z'))
         return aph_bool(false);
     int status = wants(request, 'n') ? 204 : wants(request, 'e') ? 404 : wants(request, 'r') ? 302 : 200;
     aph_value response = aph_record("status", aph_int(status), "fields", response_fields(request, status, number),
-                                "body", response_body(request, number));
+                                "body", response_body(origin, request, number));
     if (wants(request, 'k'))
         response = aph_put(response, "date", aph_int(1600000000 + (int64_t)(number % 1000)));
     if (wants(request, 'v'))
@@ -121,14 +125,24 @@ static aph_value with_body(aph_gen *g, aph_value request)
     return aph_gen_weighted(g, 4, 1) == 1 ? aph_put(request, "chunked", aph_bool(true)) : request;
 }
 
+/* Host should equal the target's host, but the target counts (RFC 9112 3.2.2). */
+static aph_value gen_host(aph_gen *g, aph_value to)
+{
+    switch (aph_gen_weighted(g, 24, 2, 1)) {
+    case 1: return aph_str("other.example");
+    case 2: return aphi_proxy_origin_name(aph_gen_below(g, APHI_PROXY_ORIGINS));
+    default: return to;
+    }
+}
+
 aph_value aphi_proxy_generate(aph_gen *g)
 {
     static const char *const methods[] = {"GET", "PUT", "POST", "HEAD", "DELETE", "OPTIONS"};
     size_t which = aph_gen_weighted(g, 20, 8, 8, 5, 4, 3);
     bool options = which == 5;
-    aph_value request = aph_record("method", aph_str(methods[which]), "to", aph_str("here"),
-                                   "target", gen_target(g, options), "fields", gen_fields(g),
-                                   "host", aph_str(aph_gen_weighted(g, 12, 1) == 0 ? "here" : "other.example"));
+    aph_value to = aphi_proxy_origin_name(aph_gen_weighted(g, 2, 1, 1));
+    aph_value request = aph_record("method", aph_str(methods[which]), "to", to, "target", gen_target(g, options),
+                                   "fields", gen_fields(g), "host", gen_host(g, to));
     if (aph_gen_weighted(g, 6, 1) == 1)
         request = aph_put(request, "via", APH_ARRAY_OF(aph_record("protocol", aph_str("1.0"), "by", aph_str("fred"))));
     if (aph_gen_weighted(g, 5, 1) == 1)

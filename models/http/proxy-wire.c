@@ -11,7 +11,8 @@
  *             ("more", a line each), which a proxy may add. Hop-by-hop fields and those named by Connection are
  *             dropped. If a client receives a response without Via, the proxy itself made it: all of its fields are in
  *             "more".
- * Hosts:      "here" is the address at which the tester listens. A target with "to" is in absolute form.
+ * Hosts:      "here", "here-1" and "here-2" are the origin servers (proxy-origins.c). A target with "to" is in absolute
+ *             form.
  * To send:    "hop": fields that Connection names; "chunked": true: a body in chunks. Neither appears in decoded
  *             messages.
  * Read next:  proxy.c, http-message.c */
@@ -131,18 +132,6 @@ static aph_value via_text(aph_value via)
     }
     aph_value text = aphi_http_text_take(&all), again;
     return right && read_via(text, &again) && again == via ? text : APH_NIL;
-}
-
-/* ---- hosts ------------------------------------------------------------------------------------------------------- */
-
-static aph_value host_read(const char *here, aphi_span host)
-{
-    return here && aphi_span_is(host, here) ? aph_str("here") : str_of(host);
-}
-
-static aph_value host_text(const char *here, aph_value host)
-{
-    return here && aph_str_is(host, "here") ? aph_str(here) : host;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -303,10 +292,10 @@ static aph_value read_request(const aph_wire *w, aph_value fields, aph_value mor
     aphi_span all = aphi_span_of(&target), authority, rest;
     bool absolute = split_target(all, &authority, &rest);
     aph_value message = aph_record("method", aph_field(got, "method"), "target", absolute ? str_of(rest) : target,
-                                   "host", host_read(w->here, aphi_span_of(&host)), "fields", fields,
+                                   "host", aphi_proxy_host_read(w, aphi_span_of(&host)), "fields", fields,
                                    "body", body ? body : aph_str(""));
     if (absolute)
-        message = aph_put(message, "to", host_read(w->here, authority));
+        message = aph_put(message, "to", aphi_proxy_host_read(w, authority));
     return aph_put(forwards ? aph_put(message, "max-forwards", forwards) : message, "more", more);
 }
 
@@ -385,7 +374,7 @@ static bool add_more(aph_value *fields, aph_value more)
     return true;
 }
 
-static aph_value make_request(const char *here, aph_value m)
+static aph_value make_request(const aph_sink *out, aph_value m)
 {
     aph_value to = aph_field(m, "to"), target = aph_field(m, "target"), body = aph_field(m, "body");
     aph_value forwards = aph_field(m, "max-forwards"), host = aph_field(m, "host"), fields = aph_object();
@@ -395,9 +384,9 @@ static aph_value make_request(const char *here, aph_value m)
         return APH_NIL;
     if (forwards)
         fields = aph_put(fields, "max-forwards", aph_strf("%lld", (long long)aph_int_of(forwards)));
-    fields = aph_put(fields, "host", host_text(here, host));
+    fields = aph_put(fields, "host", aphi_proxy_host_text(out, host));
     if (to)
-        target = aph_concat(aph_str("http://"), aph_concat(host_text(here, to), target));
+        target = aph_concat(aph_str("http://"), aph_concat(aphi_proxy_host_text(out, to), target));
     aph_value method = aph_field(m, "method"), sent = aph_record("method", method, "target", target, "fields", fields);
     bool has_body = aph_count(body) || aph_str_is(method, "PUT") || aph_str_is(method, "POST");
     return has_body ? aph_put(sent, "body", body ? body : aph_str("")) : sent;
@@ -472,7 +461,7 @@ static bool encode(const aph_codec *codec, aph_side side, aph_value m, aph_sink 
 {
     (void)codec;
     aph_value sent = aph_kind_of(m) != APH_OBJECT ? APH_NIL
-                     : side == APH_TO_SERVER      ? make_request(aph_sink_here(out), m) : make_response(m);
+                     : side == APH_TO_SERVER      ? make_request(out, m) : make_response(m);
     aph_value printed;
     if (!sent || !aph_encode(&aphi_http_codec, side, sent, &printed))
         return false;

@@ -7,16 +7,17 @@
  *     origin to proxy   {"status": 200, "fields": {}, "body": "..."}
  *     proxy to client   the same, with one more member in "via"
  *
- * The tester plays the clients, and the origin server at "here". The proxy opens its own connections to that server;
- * messages match them with the connections of the model. proxy-wire.c describes the messages.
+ * The tester plays the clients, and the origin servers "here", "here-1" and "here-2". The proxy opens its own
+ * connections to these servers; origins and messages match them with the connections of the model. proxy-wire.c
+ * describes the messages.
  *
  * Idea:       Everything that a proxy may choose in a message is an unknown, so that nothing must be guessed: its name
  *             in Via, added fields, an added date. The time at which the proxy forwards a request does not matter, so a
  *             request can be applied when it arrives (.eager). The proxy may use any connection (.calls_apart).
- * State:      by client, its pending requests, oldest first: {"call": N, "asks": REQUEST, "asked": true once it was
- *             forwarded, "answer": the response once it arrived, false if the origin server closed the connection}.
- *             Responses are returned in this order (RFC 9112 9.3.2). A request waits for those before it unless all of
- *             them are safe.
+ * State:      by client, its pending requests, oldest first: {"call": N, "origin": the number of the origin server,
+ *             "asks": REQUEST, "asked": true once it was forwarded, "answer": the response once it arrived, false if
+ *             the origin server closed the connection}. Responses are returned in this order (RFC 9112 9.3.2). A
+ *             request waits for those before it unless all of them are safe.
  * Not done:   proxies that cache responses or refuse requests: all requests are forwarded.
  * Read next:  proxy-wire.c, proxy-requests.c, docs/http.md */
 #include "proxy.h"
@@ -73,6 +74,7 @@ static aph_value target_of(aph *m, aph_value request)
     return aph_str(aph_waive(m, "options-slash") ? "/" : "*");
 }
 
+/* own: the connection, which leads to the origin server. */
 static void forward_request(aph *m, int64_t own, aph_value request)
 {
     aph_value forwards = aph_field(request, "max-forwards"), fields = aph_field(request, "fields");
@@ -125,9 +127,12 @@ static bool ends_here(aph_value request)
 }
 
 /* Convert a client's call to a connection number of the model, and back. */
-static int64_t own_of(int64_t client, int64_t call) { return -(client * CALLS_MAX + call + 1); }
-static int64_t client_of(int64_t own) { return (-own - 1) / CALLS_MAX; }
-static int64_t call_of(int64_t own) { return (-own - 1) % CALLS_MAX; }
+static int64_t own_of(int64_t client, aph_value call, aph_value origin)
+{
+    return aph_to_origin(-(client * CALLS_MAX + aph_int_of(call) + 1), aph_int_of(origin));
+}
+static int64_t client_of(int64_t own) { return (-aph_without_origin(own) - 1) / CALLS_MAX; }
+static int64_t call_of(int64_t own) { return (-aph_without_origin(own) - 1) % CALLS_MAX; }
 
 static size_t index_of_call(aph_value queue, int64_t call)
 {
@@ -175,7 +180,7 @@ static aph_value forward_requests(aph *m, int64_t client, aph_value queue)
         if (aph_field(one, "asked") || ends_here(request))
             continue;
         queue = aph_replace(queue, i, aph_put(one, "asked", aph_bool(true)));
-        forward_request(m, own_of(client, aph_int_of(aph_field(one, "call"))), request);
+        forward_request(m, own_of(client, aph_field(one, "call"), aph_field(one, "origin")), request);
     }
     return queue;
 }
@@ -212,28 +217,31 @@ static void check_request(aph *m, aph_value request)
         aph_unknown_request(m, "unknown method; expected GET, HEAD, PUT, POST, DELETE or OPTIONS");
     if (!is_path(aph_field(request, "target")))
         aph_unknown_request(m, "a request needs a \"target\" such as \"/a\"");
-    if (!aph_str_is(aph_field(request, "to"), "here") || !aph_is_str(aph_field(request, "host")))
-        aph_unknown_request(m, "a request needs \"host\", and \"to\": \"here\", the tester's origin server");
+    if (aphi_proxy_origin_named(aph_field(request, "to")) < 0 || !aph_is_str(aph_field(request, "host")))
+        aph_unknown_request(m, "a request needs \"host\", and \"to\", which is one of the tester's origin servers, "
+                            "\"here\", \"here-1\" or \"here-2\"");
     if (forwards && (!aph_is_int(forwards) || aph_int_of(forwards) < 0 || !is_method(request, "OPTIONS")))
         aph_unknown_request(m, "\"max-forwards\" must be a number, and is allowed only for OPTIONS");
 }
 
-/* `asks` is the request to forward. */
-static void enqueue_request(aph *m, aph_request q, aph_value asks, aph_value *state)
+static int64_t target_origin(aph_value request) { return aphi_proxy_origin_named(aph_field(request, "to")); }
+
+/* Queues a request; `asks` is forwarded to the origin in its place. */
+static void enqueue_request(aph *m, aph_request q, aph_value asks, int64_t origin, aph_value *state)
 {
     aph_value queue = aph_get(*state, aph_int(q.from));
     if (!queue)
         queue = aph_array(0, NULL);
     if (aph_count(queue) == CALLS_MAX)
         aph_unknown_request(m, "a client with too many requests in flight");
-    aph_value one = aph_record("call", aph_int(free_call(queue)), "asks", asks);
+    aph_value one = aph_record("call", aph_int(free_call(queue)), "asks", asks, "origin", aph_int(origin));
     advance_queue(m, q.from, aph_push(queue, one), state);
 }
 
 static void take_request(aph *m, aph_request q, aph_value *state)
 {
     check_request(m, q.message);
-    enqueue_request(m, q, q.message, state);
+    enqueue_request(m, q, q.message, target_origin(q.message), state);
 }
 
 /* Called when the origin server closed the connection: an idempotent request may be retried. */
@@ -286,8 +294,16 @@ static aph_value draw(const char *name, uint64_t random)
 
 /* ---- mutants ----------------------------------------------------------------------------------------------------- */
 
-/* Changes requests before they are forwarded; responses are unchanged. */
-#define CHANGES_REQUESTS(step_, changed) \
+/* The origin server that the client's Host names, which need not be that of the target. */
+static int64_t origin_by_host(aph_value request)
+{
+    int64_t named = aphi_proxy_origin_named(aph_field(request, "host"));
+    return named < 0 ? target_origin(request) : named;
+}
+
+/* Changes requests before they are forwarded, or their origin; responses are unchanged. */
+#define CHANGES_REQUESTS(step_, changed) CHANGES_ROUTES(step_, changed, target_origin(q.message))
+#define CHANGES_ROUTES(step_, changed, origin) \
     static void step_(aph *m, aph_value *state) \
     { \
         aph_request q = aph_recv(m); \
@@ -298,12 +314,15 @@ static aph_value draw(const char *name, uint64_t random)
         check_request(m, q.message); \
         aph_value request = q.message, fields = aph_field(request, "fields"); \
         (void)fields; \
-        enqueue_request(m, q, (changed), state); \
+        enqueue_request(m, q, (changed), (origin), state); \
     }
 CHANGES_REQUESTS(step_keeps_host, aph_put(request, "to", aph_field(request, "host")))
 CHANGES_REQUESTS(step_loses_marks, aph_put(request, "fields", aph_remove(fields, aph_str("x-mark"))))
 CHANGES_REQUESTS(step_forgets_via, aph_remove(request, aph_str("via")))
 CHANGES_REQUESTS(step_loses_bodies, aph_put(request, "body", aph_str("")))
+CHANGES_REQUESTS(step_names_first_origin, aph_put(request, "to", aph_str("here")))
+CHANGES_ROUTES(step_calls_first_origin, request, 0)
+CHANGES_ROUTES(step_routes_by_host, request, origin_by_host(request))
 
 static void step_repeats(aph *m, aph_value *state)
 {
@@ -328,7 +347,8 @@ static void step_drops_tags(aph *m, aph_value *state)
 
 #define MUTANT(name_, step_, summary_) \
     &(const aph_model){.version = APH_MODEL_VERSION, .name = (name_), .step = (step_), .summary = (summary_), \
-                       .codec = &aphi_proxy_wire, .respond = aphi_proxy_respond, .calls_apart = true, .draw = draw}
+                       .codec = &aphi_proxy_wire, .respond = aphi_proxy_respond, .calls_apart = true, .draw = draw, \
+                       .origins = APHI_PROXY_ORIGINS}
 
 static const aph_model *const mutants[] = {
     MUTANT("keeps-host", step_keeps_host, "forwards the client's Host"),
@@ -336,6 +356,9 @@ static const aph_model *const mutants[] = {
     MUTANT("forgets-via", step_forgets_via, "drops earlier members of Via"),
     MUTANT("loses-bodies", step_loses_bodies, "forwards requests without their bodies"),
     MUTANT("drops-tags", step_drops_tags, "drops ETag from responses"),
+    MUTANT("names-first-origin", step_names_first_origin, "forwards with the Host of the first origin server"),
+    MUTANT("calls-first-origin", step_calls_first_origin, "forwards all requests to the first origin server"),
+    MUTANT("routes-by-host", step_routes_by_host, "selects the origin server by Host instead of by the target"),
     MUTANT("repeats-posts", step_repeats, "retries requests that are not idempotent"),
     NULL,
 };
@@ -351,7 +374,7 @@ static const aph_waiver waivers[] = {
 const aph_model aph_model_http_proxy = {
     .version = APH_MODEL_VERSION,
     .name = "http-proxy",
-    .summary = "an HTTP/1.1 forward proxy (RFC 9110 7): the tester plays the clients and the origin server",
+    .summary = "an HTTP/1.1 forward proxy (RFC 9110 7): the tester plays the clients and three origin servers",
     .step = step,
     .eager = true,
     .calls_apart = true,
@@ -361,6 +384,8 @@ const aph_model aph_model_http_proxy = {
     .codec = &aphi_proxy_wire,
     .generate = aphi_proxy_generate,
     .respond = aphi_proxy_respond,
+    .respond_at = aphi_proxy_respond_at,
+    .origins = APHI_PROXY_ORIGINS,
     .draw = draw,
     .mutants = mutants,
     .waivers = waivers,

@@ -17,6 +17,15 @@ typedef struct serve {
     bool delayed, lossy; /* --delay was given; --loss or --duplicate was given */
 } serve;
 
+static int take_calls(void *field, const char *name, const char *value)
+{
+    aphi_serve_options *o = field;
+    if (o->call_count == APH_ORIGINS_MAX)
+        return aphi_usage("--%s: given more than %d times", name, APH_ORIGINS_MAX);
+    o->calls[o->call_count++] = value;
+    return 0;
+}
+
 static const aphi_option options[] = {
     APHI_NUMBER(serve, server.port, "port", "PORT", 0, 65535,
                 "listen on this port (default: 0, any free port; it is printed)"),
@@ -35,8 +44,8 @@ static const aphi_option options[] = {
     {.name = "duplicate", .kind = APHI_OPTION_NUMBER, .argument = "PERCENT", APHI_FIELD(serve, server.duplicate),
      .most = 100, .given = 1 + offsetof(serve, lossy),
      .help = "with --env udp: duplicate PERCENT of the datagrams, each way (default: 5)"},
-    APHI_TEXT(serve, server.calls, "calls", "ADDRESS",
-              "the server that a model of a proxy calls: HOST:PORT, [V6]:PORT or unix:PATH"),
+    APHI_CALL(serve, server, "calls", "ADDRESS", take_calls,
+              "the server that a model of a proxy calls: HOST:PORT, [V6]:PORT or unix:PATH; repeat it for each origin"),
     APHI_TEXT(serve, mutate, "mutate", "MUTANT",
               "serve an incorrect variant, by number or name (see antiphon models SPEC)"),
     {0}};
@@ -55,11 +64,14 @@ static int check_options(const serve *s)
 
 static int check_calls(const serve *s, const aph_model *model)
 {
-    if (model->respond && !s->server.calls)
+    unsigned origins = model->origins ? model->origins : 1;
+    if (model->respond && !s->server.call_count)
         return aphi_usage("%s: models a server that calls others; give their address with --calls HOST:PORT",
                           model->name);
-    if (!model->respond && s->server.calls)
+    if (!model->respond && s->server.call_count)
         return aphi_usage("--calls: only for models of servers that call others; %s is not one", model->name);
+    if (s->server.call_count > origins)
+        return aphi_usage("--calls: given %u times; %s calls only %u", s->server.call_count, model->name, origins);
     if (model->respond && s->server.through == APHI_SERVE_UDP)
         return aphi_usage("%s: calls other servers over connections; --env udp is not possible", model->name);
     return 0;

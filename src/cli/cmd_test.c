@@ -38,6 +38,18 @@ static int take_max_losses(void *field, const char *name, const char *value)
     return 0;
 }
 
+static int take_listen(void *field, const char *name, const char *value)
+{
+    aphi_listen_ports *l = field;
+    uint64_t port;
+    if (!aphi_parse_number(value, 0, 65535, &port))
+        return aphi_usage("--%s %s: not a port, 0 to 65535", name, value);
+    if (l->count == APH_ORIGINS_MAX)
+        return aphi_usage("--%s: given more than %d times", name, APH_ORIGINS_MAX);
+    l->ports[l->count++] = (unsigned)port;
+    return 0;
+}
+
 static const aphi_option options[] = {
     /* The first TEST_ONLY are not options of replay. */
     APHI_SECONDS(test, session.campaign.time_ns, "time", "stop after DURATION (default: 10s; 0: no limit)"),
@@ -62,10 +74,11 @@ static const aphi_option options[] = {
               "127.0.0.1, {dir} an empty folder"),
     APHI_TEXT(test, session.preset, "subject", "NAME",
               "start a known server for each run: apache, nginx, ...; antiphon subject lists them"),
-    {.name = "listen", .kind = APHI_OPTION_NUMBER, .argument = "PORT", APHI_FIELD(test, session.subject.listen),
-     .most = 65535, .given = 1 + offsetof(test, session.listens),
+    {.name = "listen", .kind = APHI_OPTION_CALL, .argument = "PORT", APHI_FIELD(test, session.listen),
+     .take = take_listen, .given = 1 + offsetof(test, session.listens),
      .help = "accept connections that the subject opens to the tester on 127.0.0.1 (0: any free port); {listen} in the "
-             "command is replaced by the port"},
+             "command is replaced by the port. A model with several origins uses a port for each: repeat --listen to "
+             "choose them, and use {listen:0}, {listen:1} and so on"},
     {.name = "break", .kind = APHI_OPTION_CALL, .argument = "KIND[:ARG]", APHI_FIELD(test, session.fault),
      .take = aphi_take_fault,
      .help = "inject a fault between tester and subject; antiphon fault --list lists the kinds; implies --waive known"},
@@ -105,7 +118,8 @@ static int check_options(const test *t)
     const aphi_test_session_options *s = &t->session;
     char error[300];
     int subjects = (s->subject.target != NULL) + (s->subject.run != NULL) + (s->preset != NULL);
-    if (s->subject.run && strstr(s->subject.run, "{listen}") && !s->listens)
+    if (s->subject.run && (strstr(s->subject.run, "{listen}") || strstr(s->subject.run, "{listen:")) &&
+        !s->listens)
         return aphi_usage("--run: {listen} in the command needs --listen PORT");
     bool datagrams = s->campaign.environment && !strcmp(s->campaign.environment, "udp");
     if (s->subject.target && !aphi_port_is_address(s->subject.target, datagrams, error, sizeof error))

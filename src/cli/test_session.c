@@ -15,6 +15,7 @@
 #include "tester/net.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,7 +23,9 @@ typedef struct session {
     aphi_test_session_options options;
     aphi_preset_made preset;
     aphi_buffer fault_command; /* starts the fault proxy of --break */
-    aphi_subject *upstream;   /* the fault proxy of --fault-upstream */
+    aphi_origin origins[APH_ORIGINS_MAX];
+    size_t origin_count;
+    aphi_subject *upstream[APH_ORIGINS_MAX]; /* the fault proxies of --fault-upstream, by origin */
     aphi_subject *subject;
     bool shrinking;
 } session;
@@ -101,10 +104,25 @@ static aphi_exit open_preset(session *s)
     return APHI_EXIT_PASS;
 }
 
-static aphi_exit open_listener(session *s)
+/* Returns false if a placeholder {listen:I} in the command names no origin; *number is then I. */
+static bool names_origins(const char *command, size_t count, unsigned long *number)
 {
-    aphi_test_session_options *o = &s->options;
-    char error[512];
+    static const char begin[] = "{listen:";
+    for (const char *at = command; at && (at = strstr(at, begin)); at++) {
+        char *end;
+        *number = strtoul(at + sizeof begin - 1, &end, 10);
+        if (*end == '}' && *number >= count)
+            return false;
+    }
+    return true;
+}
+
+/* Returns 0, or an exit code after a message. *count: the number of origins. */
+static aphi_exit count_origins(const session *s, size_t *count)
+{
+    const aphi_test_session_options *o = &s->options;
+    unsigned long number;
+    *count = 0;
     if (o->model.respond && !o->listens)
         return aphi_usage("%s: models a server that calls others; the tester takes their place on --listen PORT (0: "
                           "any free port; {listen} in the command is replaced by it)", o->model.name);
@@ -112,14 +130,43 @@ static aphi_exit open_listener(session *s)
         return aphi_usage("--fault-upstream: the subject does not call the tester; use --listen PORT");
     if (!o->listens)
         return APHI_EXIT_PASS;
-    o->campaign.listen_fd = aphi_port_listen(&o->subject.listen, error, sizeof error);
-    if (o->campaign.listen_fd >= 0 && o->fault_upstream)
-        s->upstream = aphi_upstream_fault_open(o->fault_upstream, o->subject.listen, o->campaign.seed,
-                                               &o->campaign.listen_port, error, sizeof error);
-    if (o->campaign.listen_fd >= 0 && (s->upstream || !o->fault_upstream))
-        return APHI_EXIT_PASS;
+    *count = o->model.respond && o->model.origins ? o->model.origins : 1;
+    if (o->listen.count > *count)
+        return aphi_usage("--listen: given %zu times; %s uses %zu", o->listen.count, o->model.name, *count);
+    if (!names_origins(o->subject.run, *count, &number))
+        return aphi_usage("--run: {listen:%lu} in the command; %s uses the ports {listen:0} to {listen:%zu}", number,
+                          o->model.name, *count - 1);
+    return APHI_EXIT_PASS;
+}
+
+/* Listens at origin i, with a fault proxy in front of it if there is to be one. */
+static bool open_origin(session *s, size_t i)
+{
+    const aphi_test_session_options *o = &s->options;
+    aphi_origin *origin = &s->origins[i];
+    char error[512];
+    unsigned port = i < o->listen.count ? o->listen.ports[i] : 0;
+    origin->fd = aphi_port_listen(&port, error, sizeof error);
+    origin->port = port;
+    s->origin_count += origin->fd >= 0;
+    if (origin->fd >= 0 && o->fault_upstream)
+        s->upstream[i] = aphi_upstream_fault_open(o->fault_upstream, port, o->campaign.seed, &origin->port, error,
+                                                  sizeof error);
+    if (origin->fd >= 0 && (s->upstream[i] || !o->fault_upstream))
+        return true;
     aphi_complain("%s", error);
-    return APHI_EXIT_LISTEN;
+    return false;
+}
+
+static aphi_exit open_origins(session *s)
+{
+    size_t count;
+    aphi_exit code = count_origins(s, &count);
+    for (size_t i = 0; !code && i < count; i++)
+        code = open_origin(s, i) ? APHI_EXIT_PASS : APHI_EXIT_LISTEN;
+    s->options.campaign.origins = s->options.subject.origins = s->origins;
+    s->options.campaign.origin_count = s->options.subject.origin_count = s->origin_count;
+    return code;
 }
 
 static aphi_exit open_subject(session *s)
@@ -142,9 +189,10 @@ static aphi_exit open_subject(session *s)
 static void close_session(session *s)
 {
     aphi_subject_close(s->subject);
-    aphi_subject_close(s->upstream);
-    if (s->options.campaign.listen_fd > 0)
-        close(s->options.campaign.listen_fd);
+    for (size_t i = 0; i < s->origin_count; i++) {
+        aphi_subject_close(s->upstream[i]);
+        close(s->origins[i].fd);
+    }
     aphi_preset_free(&s->preset);
     aphi_buffer_free(&s->fault_command);
 }
@@ -203,7 +251,7 @@ aphi_exit aphi_test_session_run(const aphi_test_session_options *options)
         s.options.subject.before = aphi_buffer_text(&s.fault_command);
     }
     if (!code)
-        code = open_listener(&s);
+        code = open_origins(&s);
     if (!code)
         code = open_subject(&s);
     if (!code) {

@@ -8,6 +8,12 @@
 #include "report/test_report.h"
 #include "subject/subject.h"
 
+/* --listen, repeated: the ports of the first origins; 0: any */
+typedef struct aphi_listen_ports {
+    unsigned ports[APH_ORIGINS_MAX];
+    size_t count;
+} aphi_listen_ports;
+
 typedef struct aphi_test_session_options {
     const char *spec;                  /* the model as the user named it */
     aph_model model;                   /* with the waived violations allowed */
@@ -15,6 +21,7 @@ typedef struct aphi_test_session_options {
     const char *preset;                /* --subject, or NULL */
     bool waive_known;                  /* allow the known violations of the preset */
     bool listens;                      /* the subject calls the tester */
+    aphi_listen_ports listen;
     const char *fault, *fault_upstream; /* --break and --fault-upstream, or NULL */
     aphi_campaign_options campaign;
     aphi_test_report_options report;

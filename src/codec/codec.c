@@ -96,13 +96,25 @@ aph_decoded aph_decode(const aph_codec *codec, aph_wire *w)
 /* ---- encoding ---------------------------------------------------------------------------------------------------- */
 
 void aph_sink_put(aph_sink *out, const void *bytes, size_t n) { aphi_buffer_add(out->out, bytes, n); }
-const char *aph_sink_here(const aph_sink *out) { return out->here; }
 
-bool aphi_encode_at(const aph_codec *codec, const char *here, aph_side side, aph_value message, aphi_buffer *out)
+const char *aph_sink_origin(const aph_sink *out, size_t origin)
+{
+    const char *const *at = out->origins;
+    while (at && *at && origin > 0) {
+        at++;
+        origin--;
+    }
+    return at ? *at : NULL;
+}
+
+const char *aph_sink_here(const aph_sink *out) { return aph_sink_origin(out, 0); }
+
+bool aphi_encode_at(const aph_codec *codec, const char *const *origins, aph_side side, aph_value message,
+                    aphi_buffer *out)
 {
     codec = codec_or_json(codec);
     size_t before = out->n;
-    aph_sink sink = {out, here};
+    aph_sink sink = {out, origins};
     bool encoded = codec->encode(codec, side, message, &sink);
     require(!encoded || out->n > before, codec, "a message must have at least one byte");
     if (encoded && out->n - before <= limit_of(codec))

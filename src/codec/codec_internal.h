@@ -10,12 +10,13 @@
 
 struct aph_sink {
     aphi_buffer *out;
-    const char *here;
+    const char *const *origins; /* as in aph_wire */
 };
 
 /* Appends the message to out. Returns false, without changing out, if it is not a valid protocol message or is too
- * long. A NULL codec means JSON lines. here: the address at which the subject can connect to the tester, or NULL. */
-bool aphi_encode_at(const aph_codec *codec, const char *here, aph_side side, aph_value message, aphi_buffer *out);
+ * long. A NULL codec means JSON lines. origins: as in aph_wire. */
+bool aphi_encode_at(const aph_codec *codec, const char *const *origins, aph_side side, aph_value message,
+                    aphi_buffer *out);
 /* Returns true if JSON can contain the value: it has no symbols, no terms, no signals, and at most `levels` levels of
  * nesting. */
 bool aphi_codec_is_data(aph_value v, unsigned levels);

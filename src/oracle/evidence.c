@@ -150,6 +150,7 @@ aphi_evidence aphi_evidence_open(const aph_oracle *o, uint64_t visits)
         return e;
     e.probe->exhaustive = true;
     e.probe->budget_end = UINT64_MAX;
+    e.probe->unexplained = blamed->connection < APH_ACCEPTED ? APH_NIL : blamed->message;
     aph_oracle_received(e.probe, blamed->connection, APHI_WILDCARD);
     e.all_allowed = !e.probe->limit;
     return e;

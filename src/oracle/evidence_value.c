@@ -144,6 +144,8 @@ static aph_value allowed_value(const aph_oracle *probe)
         const aphi_allowed *a = &probe->allowed[i];
         all[i] = aph_record("answer", without_symbols(a->answer), "state", without_symbols(a->state), "order",
                             order_lines(probe, a));
+        if (a->origin >= 0)
+            all[i] = aph_put(all[i], "origin", aph_int(a->origin));
         if (a->store)
             all[i] = aph_put(all[i], "given", without_symbols(a->store));
         aph_value rationale = aphi_rationale(probe, a);

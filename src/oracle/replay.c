@@ -355,8 +355,12 @@ static bool map_connections(replay *r, const aph_model *model, aph_value opened)
             return fail(r, "two connections that the server opened have the same number in the model", i);
         used = aph_set(used, own, name);
     }
-    for (size_t i = 0; i < r->history->count; i++)
-        r->connections[i] = aphi_model_connection(opened, r->history->events[i].connection);
+    for (size_t i = 0; i < r->history->count; i++) {
+        const aphi_history_event *e = &r->history->events[i];
+        r->connections[i] = aphi_model_connection(opened, e->connection);
+        if (r->connections[i] < 0 && aph_origin_of(r->connections[i]) != aph_origin_of(e->connection))
+            return fail(r, "a connection that the server opened has another origin in the model", e->number);
+    }
     return true;
 }
 

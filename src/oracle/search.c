@@ -890,7 +890,7 @@ static bool pass_request(aph_oracle *o, const aphi_observed_event *e)
 }
 
 /* At a wildcard: records the response of the current explanation. */
-static void record_allowed(aph_oracle *o, aph_value answer)
+static void record_allowed(aph_oracle *o, aph_value answer, int64_t origin)
 {
     for (size_t i = 0; i < o->allowed_count; i++)
         if (o->allowed[i].answer == answer)
@@ -904,7 +904,20 @@ static void record_allowed(aph_oracle *o, aph_value answer)
     o->allowed[o->allowed_count++] = (aphi_allowed){
         .answer = answer, .state = o->core.state, .store = o->core.store,
         .order = aphi_copy(o->order, o->order_count * sizeof *o->order), .order_count = o->order_count,
-        .root = o->root_next - 1};
+        .root = o->root_next - 1, .origin = origin};
+}
+
+/* Records the other origins of the model at which the unexplained message is allowed. */
+static void allow_elsewhere(aph_oracle *o, int64_t connection)
+{
+    for (int64_t i = 0; o->unexplained && i < o->model->origins; i++) {
+        size_t n = 0;
+        int64_t there = connection + (i - aph_origin_of(connection)) * APH_ACCEPTED;
+        if (there != connection)
+            aphi_machine_accept(o->machine, &o->core, there, o->unexplained, &n);
+        if (n)
+            record_allowed(o, o->unexplained, i);
+    }
 }
 
 /* Without message order: allows each message in the outbox, and each message that is sent when more requests are
@@ -913,7 +926,8 @@ static bool allow_undelivered(aph_oracle *o, int64_t connection)
 {
     aph_value sent = aphi_outbox_candidates(o->machine, &o->core, connection);
     for (size_t i = 0; i < aph_count(sent); i++)
-        record_allowed(o, aph_at(sent, i));
+        record_allowed(o, aph_at(sent, i), -1);
+    allow_elsewhere(o, connection);
     return take_or_branch(o, APHI_NONE, false);
 }
 
@@ -942,7 +956,7 @@ static bool pass_answer(aph_oracle *o, const aphi_observed_event *e)
     if (known ? !aphi_is_taken(o, a) : !aphi_outbox_has(&o->core, e->connection))
         return take_or_branch(o, e->request, false);
     if (e->message == APHI_WILDCARD) {
-        record_allowed(o, aph_at(aph_get(o->core.outbox, aph_int(e->connection)), 0));
+        record_allowed(o, aph_at(aph_get(o->core.outbox, aph_int(e->connection)), 0), -1);
         return aphi_search_backtrack(o, APHI_ANY_PART);
     }
     if (!known && !aphi_machine_match(o->machine, &o->core, e->connection, e->message))

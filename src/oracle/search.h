@@ -117,6 +117,7 @@ typedef struct aphi_allowed {
     aphi_taken *order;     /* the requests taken since the start of the window */
     size_t order_count;
     size_t root;           /* index of the root from which these requests start */
+    int64_t origin;        /* the response is the observed one, but at this origin; -1: at that of the observation */
 } aphi_allowed;
 
 enum { APHI_ALLOWED_MAX = 8 };
@@ -240,6 +241,7 @@ struct aph_oracle {
     /* after a failure: the responses allowed at a wildcard, the last observation of the window */
     aphi_allowed *allowed;
     size_t allowed_count;
+    aph_value unexplained; /* the message that was observed there, if the server opened the connection; else APH_NIL */
 
     aphi_inline_arrays inline_arrays; /* the last field: all fields before it are zeroed */
 };

@@ -1006,6 +1006,15 @@ static bool is_matched(const aphi_machine *m, const aphi_core *core, int64_t own
     return false;
 }
 
+/* Returns true if the model's connection `own` may be the tester's. own_number: that of the tester's connection if it
+ * is matched, else 0. */
+static bool may_be(const aphi_machine *m, const aphi_core *core, int64_t own, int64_t connection, int64_t own_number)
+{
+    if (own_number)
+        return own == own_number;
+    return aph_origin_of(own) == aph_origin_of(connection) && !is_matched(m, core, own);
+}
+
 /* Matches the observed message with the oldest message in the queue of the model's connection. */
 static void accept_from(aphi_machine *m, const aphi_core *core, int64_t connection, int64_t own, aph_value seen)
 {
@@ -1026,7 +1035,7 @@ const aphi_successor *aphi_machine_accept(aphi_machine *m, const aphi_core *core
     aph_value name, queue;
     m->result_count = m->path_count = m->taken_count = 0;
     for (size_t i = 0; core->outbox && aph_pair_at(core->outbox, i, &name, &queue); i++)
-        if (is_own_queue(name, queue, &own) && (own_number ? own == own_number : !is_matched(m, core, own)))
+        if (is_own_queue(name, queue, &own) && may_be(m, core, own, connection, own_number))
             accept_from(m, core, connection, own, seen);
     *n = m->result_count;
     return m->results;
@@ -1039,7 +1048,7 @@ aph_value aphi_outbox_candidates(const aphi_machine *m, const aphi_core *core, i
     if (connection < APH_ACCEPTED)
         return aph_get(core->outbox, aph_int(connection));
     for (size_t i = 0; core->outbox && aph_pair_at(core->outbox, i, &name, &queue); i++)
-        if (is_own_queue(name, queue, &own) && (own_number ? own == own_number : !is_matched(m, core, own)))
+        if (is_own_queue(name, queue, &own) && may_be(m, core, own, connection, own_number))
             messages = aph_push(messages, aph_at(queue, 0));
     return messages;
 }

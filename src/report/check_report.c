@@ -95,6 +95,7 @@ static void add_expected(aphi_buffer *out, aph_value evidence, aph_words *words)
     for (size_t i = 0; i < n; i++) {
         if (i)
             aphi_buffer_str(out, i + 1 == n && aph_truth(aph_field(evidence, "all_allowed")) ? " or " : ", ");
+        aphi_message_origin(out, aph_at(allowed, i));
         add_answer(out, aph_field(aph_at(allowed, i), "answer"), words);
     }
     if (!aph_truth(aph_field(evidence, "all_allowed")))
@@ -193,6 +194,7 @@ static void show_allowed(aphi_buffer *out, aph_value evidence, aph_words *words,
         aph_value a = aph_at(allowed, i);
         aphi_buffer answer = {0}, state = {0}, order = {0};
         aphi_buffer_str(&answer, "    ");
+        aphi_message_origin(&answer, a);
         add_answer(&answer, aph_field(a, "answer"), words);
         aphi_utf8_cut(out, aphi_buffer_text(&answer), t->columns, t->unicode);
         add_json(&state, aph_field(a, "state"));

@@ -235,3 +235,10 @@ void aphi_message_words(aphi_buffer *out, aph_value v, aph_words *words, size_t 
         add_json(&w, item);
     }
 }
+
+void aphi_message_origin(aphi_buffer *out, aph_value allowed)
+{
+    aph_value origin = aph_field(allowed, "origin");
+    if (aph_is_int(origin))
+        aphi_buffer_format(out, "at origin %lld: ", (long long)aph_int_of(origin));
+}

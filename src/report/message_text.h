@@ -25,4 +25,7 @@ void aphi_message_given(aphi_buffer *out, aph_value given, size_t limit);
 #define APHI_MESSAGE_UNKNOWNS "?0, ?1, ... stand for any values that the server may choose"
 bool aphi_message_has_unknown(aph_value v);
 
+/* Appends "at origin N: " if a response that the model allows is that of another origin. */
+void aphi_message_origin(aphi_buffer *out, aph_value allowed);
+
 #endif

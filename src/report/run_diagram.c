@@ -60,6 +60,7 @@ typedef struct drawing {
     size_t n;
     lane *lanes;
     size_t lane_count;
+    bool has_origins; /* there are calls to several origins, and headings contain them */
     bool merged;      /* one line for all connections */
     bool numbers;     /* headings are only numbers */
     size_t time_width, gutter, name_width;
@@ -147,6 +148,7 @@ static void add_clauses(aphi_buffer *out, aph_value clauses)
 
 static void allowed_text(aphi_buffer *out, aph_value allowed, aph_words *words)
 {
+    aphi_message_origin(out, allowed);
     aphi_message_words(out, aph_field(allowed, "answer"), words, LABEL_BYTES);
     add_clauses(out, aph_field(allowed, "clauses"));
 }
@@ -224,6 +226,9 @@ static void find_lanes(drawing *d)
         if (lane_of(d, event_at(d, i)->connection) == d->lane_count)
             d->lanes[d->lane_count++] = (lane){.connection = event_at(d, i)->connection};
     qsort(d->lanes, d->lane_count, sizeof *d->lanes, by_connection);
+    d->has_origins = d->lane_count && aph_origin_of(d->lanes[d->lane_count - 1].connection) > 0;
+    for (size_t i = 0; i < aph_count(d->given->allowed); i++)
+        d->has_origins |= aph_has(aph_at(d->given->allowed, i), aph_str("origin"));
 }
 
 /* ---- layout ------------------------------------------------------------------------------------------------------ */
@@ -248,8 +253,11 @@ static size_t time_text(char *out, size_t size, int64_t ns)
 
 static size_t name_text(const drawing *d, char *out, size_t size, int64_t connection)
 {
+    long long call = connection % APH_ACCEPTED, origin = aph_origin_of(connection);
+    if (connection >= APH_ACCEPTED && !d->has_origins)
+        return (size_t)snprintf(out, size, "call %lld", call);
     if (connection >= APH_ACCEPTED)
-        return (size_t)snprintf(out, size, "call %lld", (long long)(connection - APH_ACCEPTED));
+        return (size_t)snprintf(out, size, "call %lld @%lld", call, origin);
     return (size_t)snprintf(out, size, d->numbers ? "%lld" : "conn %lld", (long long)connection);
 }
 
@@ -367,15 +375,17 @@ static size_t put_clean(const drawing *d, aphi_text_line *l, size_t x, const cha
 static void draw_heading(const drawing *d, aphi_text_line *l)
 {
     char name[32];
+    size_t end = 0;
     aphi_text_line_text(l, INDENT + d->time_width, "ms", APHI_INK_DIM);
     for (size_t i = 0; i < d->lane_count && !d->merged; i++) {
         size_t n = name_text(d, name, sizeof name, d->lanes[i].connection);
         aphi_text_line_text(l, d->lanes[i].x - n / 2, name, APHI_INK_BOLD);
+        end = d->lanes[i].x - n / 2 + n + 1;
     }
     if (d->merged)
         aphi_text_line_text(l, d->gutter - 3, "tester", APHI_INK_BOLD);
     else if (d->numbers)
-        aphi_text_line_text(l, d->label_x - LEAD + 4, "connections", APHI_INK_DIM);
+        aphi_text_line_text(l, aphi_larger_of(d->label_x - LEAD + 4, end), "connections", APHI_INK_DIM);
     aphi_text_line_text(l, d->subject_x - 3, "subject", APHI_INK_BOLD);
     aphi_text_line_flush(l, d->out, d->terminal);
     put_lines(d, l, d->g.line);
@@ -624,6 +634,7 @@ static void add_order(aphi_buffer *out, aph_value order)
 static void report_allowed_response(aphi_buffer *out, aph_value a, aph_words *words, const aphi_terminal *t)
 {
     aphi_buffer line = {0}, clean = {0};
+    aphi_message_origin(&line, a);
     aphi_message_words(&line, aph_field(a, "answer"), words, STATE_BYTES);
     add_clauses(&line, aph_field(a, "clauses"));
     if (aph_has(a, aph_str("state"))) {

@@ -346,6 +346,7 @@ static void put_allowed_one(aphi_buffer *out, aphi_buffer *scratch, aph_value a,
     aph_value clauses = aph_field(a, "clauses"), order = aph_field(a, "order");
     size_t n = aph_count(order), from = n > ORDER_MAX ? n - ORDER_MAX : 0;
     aphi_buffer_str(out, "{\"answer\":");
+    aphi_message_origin(scratch, a);
     aphi_message_words(scratch, aph_field(a, "answer"), words, STATE_BYTES);
     put_scratch(out, scratch);
     aphi_buffer_str(out, ",\"clauses\":[");

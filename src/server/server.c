@@ -123,15 +123,19 @@ static void format_address(const struct sockaddr_storage *at, socklen_t size, ch
     snprintf(text, text_size, at->ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
 }
 
-static bool resolve_upstream(aphi_server *s, char *error, size_t error_size)
+static bool resolve_origins(aphi_server *s, char *error, size_t error_size)
 {
-    if (!s->options.calls)
-        return true;
-    if (!aphi_port_resolve(s->options.calls, false, &s->upstream, &s->upstream_size, error, error_size))
-        return false;
-    format_address(&s->upstream, s->upstream_size, s->upstream_text, sizeof s->upstream_text);
+    for (unsigned i = 0; i < s->options.call_count; i++) {
+        aphi_server_origin *o = &s->origins[i];
+        if (!aphi_port_resolve(s->options.calls[i], false, &o->at, &o->size, error, error_size))
+            return false;
+        format_address(&o->at, o->size, o->text, sizeof o->text);
+        s->origin_texts[i] = o->text;
+    }
     return true;
 }
+
+const char *const *aphi_server_origins(const aphi_server *s) { return s->options.call_count ? s->origin_texts : NULL; }
 
 /* Listens on the first address of the host that can be bound. */
 static bool open_listener(aphi_server *s, char *error, size_t error_size)
@@ -199,8 +203,8 @@ aphi_server *aphi_server_open(const aph_model *model, const aphi_serve_options *
         s->options.delay_ns = 0;
     s->choice = aphi_choice_seed(~options->seed);
     s->listener.fd = -1;
-    bool resolved = resolve_upstream(s, error, error_size);
-    aphi_simulator_open(&s->simulator, model, *s->upstream_text ? s->upstream_text : NULL, options->seed);
+    bool resolved = resolve_origins(s, error, error_size);
+    aphi_simulator_open(&s->simulator, model, aphi_server_origins(s), options->seed);
     aph_root_add(mark, s);
     if (!resolved || !open_descriptors(s, error, error_size)) {
         aphi_server_close(s);

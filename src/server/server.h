@@ -19,7 +19,8 @@ typedef struct aphi_serve_options {
     aphi_served_through through;
     uint64_t seed;
     int64_t delay_ns;         /* mean delay of requests and of responses; unused with APHI_SERVE_SYNC */
-    const char *calls;        /* HOST:PORT of the server that the model calls; NULL: none */
+    const char *calls[APH_ORIGINS_MAX]; /* HOST:PORT of the servers that the model calls, by origin */
+    unsigned call_count;
     unsigned loss, duplicate; /* percentages of datagrams in each direction */
 } aphi_serve_options;
 

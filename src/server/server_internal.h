@@ -12,6 +12,13 @@
 typedef struct aphi_server_tcp aphi_server_tcp;
 typedef struct aphi_server_udp aphi_server_udp;
 
+/* A server that the model calls. */
+typedef struct aphi_server_origin {
+    struct sockaddr_storage at;
+    socklen_t size;
+    char text[80];               /* `at` as HOST:PORT */
+} aphi_server_origin;
+
 struct aphi_server {
     const aph_model *model;
     aphi_serve_options options;
@@ -26,13 +33,14 @@ struct aphi_server {
     uint64_t changes;            /* number of state changes of the model: requests taken */
     aphi_serve_stats stats;
     char address[80];
-    struct sockaddr_storage upstream; /* the server that the model calls */
-    socklen_t upstream_size;
-    char upstream_text[80];      /* `upstream` as HOST:PORT; empty if there is none */
+    aphi_server_origin origins[APH_ORIGINS_MAX]; /* the servers that the model calls: options.call_count */
+    const char *origin_texts[APH_ORIGINS_MAX + 1]; /* for the codec, as in aph_wire */
     aphi_server_tcp *tcp;        /* either tcp or udp is NULL */
     aphi_server_udp *udp;
 };
 
+/* Returns the addresses for aph_wire.origins, or NULL if the model calls no server. */
+const char *const *aphi_server_origins(const aphi_server *s);
 /* Prints a warning about a client on stderr, up to a limit. */
 void aphi_server_warn(aphi_server *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 struct aph_wire;

@@ -51,7 +51,8 @@ typedef struct stream {
     aphi_watch watch;        /* fd -1: closed */
     int64_t number;
     struct stream *next_spare;
-    bool upstream;           /* opened by the server; the next three fields apply */
+    bool upstream;           /* opened by the server; the next four fields apply */
+    int64_t origin;          /* the server to which it leads */
     struct stream *next_upstream;
     int64_t own;             /* the model's connection that uses the stream; 0: none now */
     aph_value asked;         /* the request sent on the stream; APH_NIL after the response */
@@ -268,16 +269,22 @@ static stream *find_upstream(aphi_server *s, int64_t own)
     for (stream *c = t->upstreams; c; c = c->next_upstream) {
         if (c->own == own)
             return c;
-        if (!c->own && !c->at_end && !c->ended)
+        if (!c->own && !c->at_end && !c->ended && c->origin == aph_origin_of(own))
             idle = c;
     }
     return t->upstream_count < UPSTREAM_FEW && aphi_choice_chance(&s->choice, 1, 4) ? NULL : idle;
 }
 
-static stream *open_upstream(aphi_server *s)
+static stream *open_upstream(aphi_server *s, int64_t origin)
 {
     aphi_server_tcp *t = s->tcp;
-    int fd = socket(s->upstream.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const aphi_server_origin *o = &s->origins[origin];
+    if (origin >= s->options.call_count) {
+        aphi_server_warn(s, "a message to origin %lld was dropped, because --calls gives no address for it",
+                         (long long)origin);
+        return NULL;
+    }
+    int fd = socket(o->at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
         aphi_server_fail(s, "cannot create a socket for an upstream connection");
         return NULL;
@@ -287,10 +294,11 @@ static stream *open_upstream(aphi_server *s)
     if (!c)
         return NULL;
     c->upstream = true;
+    c->origin = origin;
     c->next_upstream = t->upstreams;
     t->upstreams = c;
     t->upstream_count++;
-    if (!aphi_port_connect(fd, (const struct sockaddr *)&s->upstream, s->upstream_size, &connecting))
+    if (!aphi_port_connect(fd, (const struct sockaddr *)&o->at, o->size, &connecting))
         c->at_end = true; /* treated as a connection that was closed at once */
     c->blocked = !c->at_end;
     mark_dirty(s, c);
@@ -301,7 +309,7 @@ static stream *upstream_for(aphi_server *s, int64_t own)
 {
     stream *c = find_upstream(s, own);
     if (!c)
-        c = open_upstream(s);
+        c = open_upstream(s, aph_origin_of(own));
     if (c)
         c->own = own;
     return c;
@@ -436,7 +444,8 @@ static void add_request(aphi_server *s, stream *c, aph_value message)
 static void decode_requests(aphi_server *s, stream *c)
 {
     aph_wire w = {.side = c->upstream ? APH_FROM_SERVER : APH_TO_SERVER, .ended = c->at_end, .scanned = c->scanned,
-                  .asked = c->asked, .here = *s->upstream_text ? s->upstream_text : NULL};
+                  .asked = c->asked, .here = s->origin_texts[0], .origins = aphi_server_origins(s),
+                  .origin = c->origin};
     aph_decoded result = APH_DECODED;
     while (result == APH_DECODED && c->count < INBOX_MAX) {
         w.count = c->in.n - c->in_start;

@@ -160,7 +160,7 @@ static bool send_message(attempt *t, int64_t to, aph_value message)
         return true;
     }
     aph_side side = to < 0 ? APH_TO_SERVER : APH_FROM_SERVER; /* the model is the client of its own connections */
-    if (!aphi_encode_at(s->model->codec, s->here, side, message, &s->bytes)) {
+    if (!aphi_encode_at(s->model->codec, s->origins, side, message, &s->bytes)) {
         char *text = aph_json_text(message, NULL);
         snprintf(s->why, sizeof s->why, "it sends a value that its codec, %s, cannot encode: %.100s",
                  s->model->codec ? s->model->codec->name : aph_codec_json.name, text);
@@ -292,9 +292,9 @@ static void mark(void *context)
         aph_mark(s->log->answers[i].value);
 }
 
-void aphi_simulator_open(aphi_simulator *s, const aph_model *model, const char *here, uint64_t seed)
+void aphi_simulator_open(aphi_simulator *s, const aph_model *model, const char *const *origins, uint64_t seed)
 {
-    *s = (aphi_simulator){.model = model, .here = here, .choice = aphi_choice_seed(seed)};
+    *s = (aphi_simulator){.model = model, .origins = origins, .choice = aphi_choice_seed(seed)};
     s->log = aphi_alloc_zero(sizeof *s->log);
     s->work = aphi_alloc_zero(sizeof *s->work);
     s->state = draw_unknowns(s, model->initial ? model->initial(model) : aph_object());

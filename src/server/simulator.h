@@ -38,7 +38,7 @@ typedef struct aphi_simulated_log aphi_simulated_log;
 /* The caller only reads the fields. */
 typedef struct aphi_simulator {
     const aph_model *model;
-    const char *here;         /* HOST:PORT of the server that the model calls, for the codec; NULL: none */
+    const char *const *origins; /* the servers that the model calls, for the codec, as in aph_wire; NULL: none */
     aphi_choice choice;
     aph_value state;          /* the state at the head of the waiting step */
     aphi_simulated_log *log, *work; /* answers to events since the head: committed; of the current attempt */
@@ -51,7 +51,7 @@ typedef struct aphi_simulator {
 
 /* Draws the unknowns of the initial state. The model must outlive the simulator, which adds itself as a root. Steps are
  * guarded (tree/step_guard.h) until the simulator is closed. */
-void aphi_simulator_open(aphi_simulator *s, const aph_model *model, const char *here, uint64_t seed);
+void aphi_simulator_open(aphi_simulator *s, const aph_model *model, const char *const *origins, uint64_t seed);
 void aphi_simulator_close(aphi_simulator *s);
 /* Runs to the first receive; `sent` then has the messages sent before it. Returns TAKEN or FAULT. */
 aphi_simulated aphi_simulator_begin(aphi_simulator *s);

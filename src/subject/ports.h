@@ -19,6 +19,11 @@ uint32_t aphi_port_listener(in_port_t port, bool datagrams);
 /* Returns true if the process has this socket open; false if it may not be inspected. */
 bool aphi_port_is_held_by(uint32_t socket, pid_t pid);
 bool aphi_port_connects(in_port_t port);
+/* An address at which the tester takes the place of a server that the subject calls; see model.h. */
+typedef struct aphi_origin {
+    int fd;        /* a listening socket on 127.0.0.1 */
+    unsigned port; /* the port that the subject connects to: that of the socket, or of a proxy in front of it */
+} aphi_origin;
 /* Listens on 127.0.0.1 at *port; if *port is 0, at a free port, which is stored in *port. The socket does not block.
  * Returns -1 with a message on failure. */
 int aphi_port_listen(unsigned *port, char *error, size_t size);

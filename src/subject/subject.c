@@ -303,7 +303,8 @@ static bool prepare(aphi_subject *s, const aphi_subject_options *options, char *
     s->before = options->before ? aphi_copy(options->before, strlen(options->before) + 1) : NULL;
     s->workdir.files = options->files;
     s->workdir.file_count = options->file_count;
-    s->workdir.listen = options->listen;
+    s->workdir.origins = options->origins;
+    s->workdir.origin_count = options->origin_count;
     s->ignores_sigterm = options->abrupt;
     if (options->output)
         s->output = aphi_file_open(options->output);

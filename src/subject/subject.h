@@ -15,7 +15,7 @@ typedef struct aphi_subject aphi_subject;
 
 typedef struct aphi_subject_file {
     const char *name; /* in {dir} */
-    const char *text; /* with {port} and {dir}, as in the command; NULL: a folder */
+    const char *text; /* with {port}, {dir} and {listen}, as in the command; NULL: a folder */
     size_t size;      /* if not 0, the text has this number of bytes and no placeholders */
     bool old;         /* its date is a day ago */
 } aphi_subject_file;
@@ -26,7 +26,9 @@ typedef struct aphi_subject_options {
     const char *before;   /* a proxy command, started in front of the subject: {port} is the port for the tester,
                            * {target} the port that {port} stands for in run and files; may be NULL */
     const char *output;   /* file for the output of the command; NULL: only its end is kept, in memory */
-    unsigned listen;      /* the value of {listen} in the command: the port on which the tester listens; 0: none */
+    const struct aphi_origin *origins; /* their ports are {listen:0}, {listen:1}, ... in the command and the files, and
+                           * the first is {listen}; they must outlive the subject */
+    size_t origin_count;
     bool datagrams;       /* UDP: it is ready when its socket is bound */
     int64_t start_ms;     /* time limit until it listens; 0: 10,000 */
     const char *name;     /* for messages; NULL: the command */

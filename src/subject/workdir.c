@@ -3,6 +3,8 @@
  * workdir.c - the folder and the files of a subject; see workdir.h. */
 #include "subject/workdir.h"
 
+#include <antiphon/model.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -29,16 +31,39 @@ static bool make_folder(aphi_workdir *d)
     return d->folder;
 }
 
+/* {listen} and {listen:I} */
+typedef struct origin_names {
+    char name[APH_ORIGINS_MAX][16], port[APH_ORIGINS_MAX][12];
+} origin_names;
+
+static size_t add_origins(const aphi_workdir *d, origin_names *n, const char *values[][2])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < d->origin_count && i < APH_ORIGINS_MAX; i++) {
+        snprintf(n->name[i], sizeof n->name[i], "{listen:%zu}", i);
+        snprintf(n->port[i], sizeof n->port[i], "%u", d->origins[i].port);
+        values[count][0] = n->name[i];
+        values[count++][1] = n->port[i];
+    }
+    if (count) {
+        values[count][0] = "{listen}";
+        values[count++][1] = n->port[0];
+    }
+    return count;
+}
+
 bool aphi_workdir_expand(aphi_workdir *d, const char *text, aphi_buffer *out)
 {
-    char port[12], listen[12];
+    char port[12];
+    const char *values[APH_ORIGINS_MAX + 4][2] = {0};
+    origin_names names;
     if (strstr(text, "{dir}") && !make_folder(d))
         return false;
     snprintf(port, sizeof port, "%u", d->port);
-    snprintf(listen, sizeof listen, "%u", d->listen);
-    const char *const values[][2] = {
-        {"{port}", port}, {"{dir}", d->folder}, {d->listen ? "{listen}" : NULL, listen}, {NULL}};
-    aphi_buffer_expand(out, text, strlen(text), values);
+    size_t n = add_origins(d, &names, values);
+    values[n][0] = "{port}", values[n++][1] = port;
+    values[n][0] = "{dir}", values[n++][1] = d->folder;
+    aphi_buffer_expand(out, text, strlen(text), (const char *const(*)[2])values); /* C17 does not add the const */
     return true;
 }
 

@@ -5,11 +5,14 @@
 #define APHI_SUBJECT_WORKDIR_H
 
 #include "base/buffer.h"
+#include "subject/ports.h"
 #include "subject/reaper.h"
 #include "subject/subject.h"
 
 typedef struct aphi_workdir {
-    unsigned port, listen;     /* the values of {port} and {listen}; listen 0: no placeholder */
+    unsigned port;             /* the value of {port} */
+    const aphi_origin *origins; /* their ports are the values of {listen:0} and so on */
+    size_t origin_count;
     const aphi_subject_file *files;
     size_t file_count;
     bool owned;                /* the folder is given to owner */

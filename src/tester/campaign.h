@@ -20,8 +20,8 @@ typedef struct aphi_campaign_options {
     const aph_model *model;
     const char *environment;
     aphi_subject *subject;
-    int listen_fd;               /* as in aphi_run_options */
-    unsigned listen_port;
+    const aphi_origin *origins;  /* as in aphi_run_options */
+    size_t origin_count;
     uint64_t seed;
     size_t connections, depth;   /* limits */
     uint64_t messages;           /* in total; 0: no limit */

@@ -95,7 +95,7 @@ aphi_run_options aphi_campaign_run_options(const aphi_campaign_state *c)
                               .silence_seen_ns = c->silence_ns, .waits = c->habits.waits,
                               .memory = o->memory, .no_check = o->no_check, .tell_apart = c->tell_apart,
                               .stop = c->ignores_stop ? NULL : o->stop,
-                              .listen_fd = o->listen_fd, .listen_port = o->listen_port,
+                              .origins = o->origins, .origin_count = o->origin_count,
                               .progress = forward_progress, .context = (void *)c};
 }
 

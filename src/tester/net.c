@@ -63,6 +63,13 @@ typedef struct channel {
     int64_t not_before;     /* time of the next piece; 0: at once */
 } channel;
 
+/* An origin: a listening socket, owned by the caller. */
+typedef struct origin {
+    aphi_watch watch;
+    int64_t number;
+    char address[32];       /* for the codec */
+} origin;
+
 struct aphi_net {
     const aph_codec *codec;
     struct sockaddr_storage address;
@@ -72,12 +79,12 @@ struct aphi_net {
     aphi_event_loop loop;
     channel **channels;     /* by connection: small numbers, dense */
     size_t channel_count;
-    channel **accepted;     /* the same, from APH_ACCEPTED */
+    channel **accepted;     /* those of all origins, by the low half of their number */
     size_t accepted_count, accepted_capacity;
     size_t accepted_open;
-    aphi_watch accepting;   /* the listening socket, owned by the caller; fd -1: none */
-    char address_here[32];
-    const char *here;       /* its address for the codec; NULL: none */
+    origin origins[APH_ORIGINS_MAX];
+    size_t origin_count;
+    const char *addresses[APH_ORIGINS_MAX + 1]; /* of the origins, then NULL */
     channel **filled;       /* with an outbox to be written */
     size_t filled_count, filled_capacity;
     size_t open;
@@ -105,7 +112,6 @@ aphi_net *aphi_net_open(const aph_codec *codec, const struct sockaddr *address, 
     n->address_size = size;
     n->datagrams = datagrams;
     n->callbacks = *callbacks;
-    n->accepting.fd = -1;
     n->read_buffer = aphi_alloc(READ_SIZE);
     return n;
 }
@@ -179,11 +185,16 @@ static channel *make_channel(int64_t connection, int fd)
     return l;
 }
 
+/* The place of an accepted connection in `accepted`. */
+static size_t place_of(int64_t connection) { return (size_t)(connection % APH_ACCEPTED); }
+
+static const char *const *origins_of(const aphi_net *n) { return n->origin_count ? n->addresses : NULL; }
+
 static channel *channel_of(aphi_net *n, int64_t connection)
 {
     size_t i = (size_t)connection;
     if (connection >= APH_ACCEPTED)
-        return n->accepted[connection - APH_ACCEPTED];
+        return n->accepted[place_of(connection)];
     size_t had = n->channel_count;
     APHI_RESERVE(n->channels, n->channel_count, i + 1);
     if (n->channel_count > had)
@@ -258,7 +269,7 @@ bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t 
     if (n->datagrams)
         aphi_buffer_add(&l->outbox, &bytes, sizeof bytes);
     aph_side side = connection < APH_ACCEPTED ? APH_TO_SERVER : APH_FROM_SERVER;
-    if (!aphi_encode_at(n->codec, n->here, side, message, &l->outbox)) {
+    if (!aphi_encode_at(n->codec, origins_of(n), side, message, &l->outbox)) {
         l->outbox.n = before;
         return false;
     }
@@ -317,7 +328,7 @@ void aphi_net_close_connection(aphi_net *n, int64_t connection)
     }
     l->detached = true;
     list_filled(n, l);
-    *(connection < APH_ACCEPTED ? &n->channels[connection] : &n->accepted[connection - APH_ACCEPTED]) = NULL;
+    *(connection < APH_ACCEPTED ? &n->channels[connection] : &n->accepted[place_of(connection)]) = NULL;
 }
 
 /* If the subject's accept queue is full, the kernel reports the socket as connected, but only the handshake is
@@ -446,7 +457,9 @@ static bool decode_inbox(aphi_net *n, channel *l, bool ended)
                          .bytes = (unsigned char *)l->inbox + l->in_head,
                          .count = l->in_tail - l->in_head,
                          .ended = ended,
-                         .here = n->here,
+                         .here = n->addresses[0],
+                         .origins = origins_of(n),
+                         .origin = ours ? 0 : aph_origin_of(l->connection),
                          .asked = ours ? n->callbacks.asked(n->callbacks.context, l->connection) : APH_NIL,
                          .scanned = l->scanned};
         aph_decoded decoded = n->datagrams ? aphi_decode_datagram(n->codec, &wire) : aph_decode(n->codec, &wire);
@@ -535,9 +548,14 @@ static void read_channel(aphi_net *n, channel *l)
     }
 }
 
-static void add_accepted(aphi_net *n, int fd)
+static int64_t next_accepted(const aphi_net *n, const origin *o)
 {
-    channel *l = make_channel(APH_ACCEPTED + (int64_t)n->accepted_count, fd);
+    return (o->number + 1) * APH_ACCEPTED + (int64_t)n->accepted_count;
+}
+
+static void add_accepted(aphi_net *n, const origin *o, int fd)
+{
+    channel *l = make_channel(next_accepted(n, o), fd);
     APHI_RESERVE(n->accepted, n->accepted_capacity, n->accepted_count + 1);
     n->accepted[n->accepted_count++] = l;
     n->open++;
@@ -546,50 +564,54 @@ static void add_accepted(aphi_net *n, int fd)
     report_arrival(n, &(aphi_arrival){.kind = APHI_ARRIVED_CALL, .connection = l->connection});
 }
 
-/* Stops accepting. The listening socket is no longer watched, because it would always be ready. */
-static void stop_accepting(aphi_net *n, aphi_arrival_kind kind, const char *why)
+/* Stops accepting. The listening sockets are no longer watched, because they would always be ready. */
+static void stop_accepting(aphi_net *n, const origin *o, aphi_arrival_kind kind, const char *why)
 {
-    aphi_event_loop_unwatch(&n->loop, &n->accepting);
-    report_arrival(n, &(aphi_arrival){.kind = kind, .connection = APH_ACCEPTED + (int64_t)n->accepted_count,
-                                      .why = why});
+    for (size_t i = 0; i < n->origin_count; i++)
+        aphi_event_loop_unwatch(&n->loop, &n->origins[i].watch);
+    report_arrival(n, &(aphi_arrival){.kind = kind, .connection = next_accepted(n, o), .why = why});
 }
 
 static void accept_ready(void *net, void *data, uint32_t events)
 {
-    (void)data, (void)events;
+    (void)events;
     aphi_net *n = net;
+    const origin *o = data;
     char why[80];
     for (int i = 0; i < ACCEPTS_IN_ROUND; i++) {
         bool at_once = n->accepted_open == APHI_NET_CALLS_MAX;
         if (at_once || n->accepted_count == ACCEPTED_MAX) {
             snprintf(why, sizeof why, "%d %s", at_once ? APHI_NET_CALLS_MAX : ACCEPTED_MAX,
                      at_once ? "at once" : "in one run");
-            stop_accepting(n, APHI_ARRIVED_TOO_MANY, why);
+            stop_accepting(n, o, APHI_ARRIVED_TOO_MANY, why);
             return;
         }
-        int fd = aphi_port_accept(n->accepting.fd);
+        int fd = aphi_port_accept(o->watch.fd);
         if (fd < 0) {
             if (aphi_port_is_exhausted(errno))
-                stop_accepting(n, APHI_ARRIVED_UNABLE, strerror(errno));
+                stop_accepting(n, o, APHI_ARRIVED_UNABLE, strerror(errno));
             return;
         }
-        add_accepted(n, fd);
+        add_accepted(n, o, fd);
     }
 }
 
-void aphi_net_listen(aphi_net *n, int listener, unsigned port)
+static void add_origin(aphi_net *n, const aphi_origin *given)
 {
-    struct sockaddr_in here = {0};
-    socklen_t size = sizeof here;
-    if (!port && getsockname(listener, (struct sockaddr *)&here, &size) == 0)
-        port = ntohs(here.sin_port);
-    snprintf(n->address_here, sizeof n->address_here, "127.0.0.1:%u", port);
-    n->here = n->address_here;
+    origin *o = &n->origins[n->origin_count];
+    *o = (origin){.watch = {.fd = given->fd, .ready = accept_ready, .data = o}, .number = (int64_t)n->origin_count};
+    snprintf(o->address, sizeof o->address, "127.0.0.1:%u", given->port);
+    n->addresses[n->origin_count++] = o->address;
     int fd;
-    while ((fd = aphi_port_accept(listener)) >= 0) /* left from an earlier run */
+    while ((fd = aphi_port_accept(given->fd)) >= 0) /* left from an earlier run */
         close(fd);
-    n->accepting = (aphi_watch){.fd = listener, .ready = accept_ready};
-    aphi_event_loop_watch(&n->loop, &n->accepting, EPOLLIN);
+    aphi_event_loop_watch(&n->loop, &o->watch, EPOLLIN);
+}
+
+void aphi_net_listen(aphi_net *n, const aphi_origin *origins, size_t count)
+{
+    for (size_t i = 0; i < count && i < APH_ORIGINS_MAX; i++)
+        add_origin(n, &origins[i]);
 }
 
 /* Returns false if the connection attempt failed. */

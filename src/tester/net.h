@@ -6,6 +6,8 @@
 
 #include <antiphon/codec.h>
 
+#include "subject/ports.h"
+
 #include <sys/socket.h>
 
 enum { APHI_NET_CALLS_MAX = 4096 }; /* open connections from the subject */
@@ -47,11 +49,11 @@ typedef struct aphi_net aphi_net;
 aphi_net *aphi_net_open(const aph_codec *codec, const struct sockaddr *address, socklen_t size, bool datagrams,
                         const aphi_net_callbacks *callbacks, char *error, size_t error_size);
 void aphi_net_close(aphi_net *n);
-/* Accepts connections on a socket from aphi_port_listen, which the caller still owns. They are numbered from
- * APH_ACCEPTED; bytes received on them are requests of the subject, bytes posted to them are responses. Connections
- * that are already waiting belong to an earlier run and are closed. port: the port that the subject connects to, for
- * the codec; 0: that of the socket. */
-void aphi_net_listen(aphi_net *n, int listener, unsigned port);
+/* Accepts connections at up to APH_ORIGINS_MAX origins, whose sockets the caller still owns. Call it once. The k-th of
+ * all connections has the number k plus (i + 1) * APH_ACCEPTED, where i is its origin. Bytes received on them are
+ * requests of the subject, bytes posted to them are responses. Connections that are already waiting belong to an
+ * earlier run and are closed. */
+void aphi_net_listen(aphi_net *n, const aphi_origin *origins, size_t count);
 
 /* Appends a message to the outbox of a connection, which the next round opens if necessary. chunk: bytes per write,
  * with a pause between writes; 0: all. Returns false if the codec cannot encode the message. */

@@ -212,8 +212,7 @@ static bool begin_run(aphi_run_state *r)
         aphi_run_end(r, APHI_RUN_TROUBLE, "%s", error);
         return false;
     }
-    if (o->listen_fd)
-        aphi_net_listen(r->net, o->listen_fd, o->listen_port);
+    aphi_net_listen(r->net, o->origins, o->origin_count);
     if (!aphi_run_open_oracle(r, environment) || !aphi_run_open_generator(r))
         return false;
     aphi_run_log_open(&r->log, r->model->name, environment, o->seed, o->trace, o->trace_name);

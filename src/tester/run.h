@@ -6,6 +6,7 @@
 
 #include <antiphon/oracle.h>
 #include "script/script.h"
+#include "subject/ports.h"
 #include "subject/subject.h"
 #include "tester/losses.h"
 #include "trace/run_event.h"
@@ -62,8 +63,8 @@ typedef struct aphi_run_options {
     int64_t patience_ns;
     bool overrules_model;        /* the patience is also that of requests for which the model has another */
     int64_t silence_seen_ns;     /* the longest silence that ended in earlier runs */
-    int listen_fd;               /* listening socket for connections of the subject; 0: none */
-    unsigned listen_port;        /* the port that the subject connects to; 0: that of the socket */
+    const aphi_origin *origins;  /* where the subject can open connections to the tester, for the whole run */
+    size_t origin_count;
     int trace;                   /* descriptor of an empty file for the trace; -1: none */
     const char *trace_name;      /* for messages */
     aphi_max_losses max_losses;

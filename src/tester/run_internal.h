@@ -199,7 +199,7 @@ void aphi_run_open_calls(aphi_run_state *r);
 /* Returns the number in the trace of a connection that the subject opened. */
 int64_t aphi_run_call_name(const aphi_run_state *r, int64_t connection);
 /* Begins the next call, even if its bytes are not a message. */
-void aphi_run_begin_call(aphi_run_state *r);
+void aphi_run_begin_call(aphi_run_state *r, int64_t connection);
 void aphi_run_receive_call(aphi_run_state *r, const aphi_arrival *a);
 void aphi_run_answer_held_call(aphi_run_state *r);
 

@@ -118,6 +118,10 @@ static void format_trace_line(aphi_buffer *out, const aphi_run_event *e)
     bool observed = e->kind <= APHI_RUN_EVENT_LOST, signal = aphi_is_signal(e->message);
     aphi_buffer_str(out, observed ? "{\"conn\":" : "{\"note\":{\"conn\":");
     aphi_buffer_int(out, e->connection);
+    if (aph_origin_of(e->connection) > 0) {
+        aphi_buffer_str(out, ",\"origin\":");
+        aphi_buffer_int(out, aph_origin_of(e->connection));
+    }
     if (e->label) {
         aphi_buffer_str(out, ",\"label\":");
         aphi_buffer_int(out, e->label);

@@ -142,7 +142,7 @@ static void receive_end(aphi_run_state *r, const aphi_arrival *a, const char *wo
 
 static void receive_malformed(aphi_run_state *r, const aphi_arrival *a)
 {
-    aphi_run_begin_call(r);
+    aphi_run_begin_call(r, a->connection);
     aphi_run_note(r, APHI_RUN_EVENT_MALFORMED, a->connection, 0, a->message, UINT64_MAX);
     APHI_JUDGE_AND_END(r, APHI_RUN_MALFORMED, "connection %lld: not a message: %s",
                        (long long)a->connection, a->why);
@@ -161,7 +161,7 @@ static char *quote_wrong_bytes(const aphi_arrival *a)
 /* The message may be valid, so it is not a failure of the subject. */
 static void receive_beyond_limit(aphi_run_state *r, const aphi_arrival *a)
 {
-    aphi_run_begin_call(r);
+    aphi_run_begin_call(r, a->connection);
     aphi_run_note(r, APHI_RUN_EVENT_DROPPED, a->connection, 0, aph_str("beyond a limit of Antiphon"), UINT64_MAX);
     char *bytes = quote_wrong_bytes(a);
     APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "connection %lld: beyond a limit of Antiphon: %s, at %s; give the model "

@@ -15,7 +15,10 @@ int64_t aphi_run_call_name(const aphi_run_state *r, int64_t connection)
     return r->model->calls_apart ? r->calls.current : connection;
 }
 
-void aphi_run_begin_call(aphi_run_state *r) { r->calls.current = APH_ACCEPTED + (int64_t)r->calls.count; }
+void aphi_run_begin_call(aphi_run_state *r, int64_t connection)
+{
+    r->calls.current = (aph_origin_of(connection) + 1) * APH_ACCEPTED + (int64_t)r->calls.count;
+}
 
 static void answer_call(aphi_run_state *r, const aphi_held_call *call)
 {
@@ -51,17 +54,23 @@ static bool has_held_call(const aphi_calls *c, int64_t connection)
     return false;
 }
 
+static aph_value response_to(const aph_model *model, const aphi_arrival *a, uint64_t number)
+{
+    return model->respond_at ? model->respond_at(aph_origin_of(a->connection), a->message, number)
+                             : model->respond(a->message, number);
+}
+
 void aphi_run_receive_call(aphi_run_state *r, const aphi_arrival *a)
 {
     aphi_calls *c = &r->calls;
     aphi_oracle_feed *feed = r->judging.feed;
-    aphi_run_begin_call(r);
+    aphi_run_begin_call(r, a->connection);
     int64_t name = aphi_run_call_name(r, a->connection);
     uint64_t number = feed ? aphi_oracle_feed_received(feed, name, a->message, APHI_NO_REQUEST) : 0;
     aphi_run_note(r, APHI_RUN_EVENT_RECEIVED, a->connection, 0, a->message, number);
     if (!r->model->respond)
         return;
-    aphi_held_call call = {a->connection, c->current, r->model->respond(a->message, c->count++)};
+    aphi_held_call call = {a->connection, c->current, response_to(r->model, a, c->count++)};
     if (!r->model->calls_apart || (!has_held_call(c, a->connection) && aphi_choice_chance(&c->choice, 1, 2))) {
         answer_call(r, &call);
         return;

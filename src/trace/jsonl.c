@@ -9,9 +9,9 @@
 #include "trace/json_scan.h"
 #include "trace/reader.h"
 
-enum { CONN, SEND, RECV, LOST, OPEN, SHUT, CLOSE, ABORT, CLOSED, RESET, NOTE, HEADER, TIME, KEYS };
+enum { CONN, SEND, RECV, LOST, OPEN, SHUT, CLOSE, ABORT, CLOSED, RESET, NOTE, HEADER, TIME, ORIGIN, KEYS };
 static const char *const keys[KEYS] = {"conn",  "send",   "recv",  "lost", "open",     "shut", "close",
-                                       "abort", "closed", "reset", "note", "antiphon", "time"};
+                                       "abort", "closed", "reset", "note", "antiphon", "time", "origin"};
 
 /* The lines for the opening and the ends of a connection. */
 static const struct signal_line {
@@ -35,6 +35,27 @@ static int get_connection(aphi_trace *t, aphi_cursor *c, const aphi_slice *found
     if (c->fault != APHI_TRACE_NONE)
         return aphi_trace_fail_cursor(t, c);
     return aphi_trace_fail(t, fault, found[CONN].at, "\"conn\" must be an integer");
+}
+
+/* Adds the origin of a connection that the server opened to its number, unless it is there. */
+static int add_origin(aphi_trace *t, const aphi_slice *found, int64_t *connection)
+{
+    int64_t origin;
+    if (*connection / APH_ACCEPTED > APH_ORIGINS_MAX)
+        return aphi_trace_fail(t, APHI_TRACE_MALFORMED, found[CONN].at, "connection %lld is beyond those of the last "
+                               "origin, %d; number those of origin i from (i + 1) * %lld", (long long)*connection,
+                               APH_ORIGINS_MAX - 1, (long long)APH_ACCEPTED);
+    if (!found[ORIGIN].at || *connection < APH_ACCEPTED)
+        return 1;
+    if (aphi_slice_int(found[ORIGIN], &origin) != APHI_TRACE_NONE || origin < 0 || origin >= APH_ORIGINS_MAX)
+        return aphi_trace_fail(t, APHI_TRACE_MALFORMED, found[ORIGIN].at,
+                               "\"origin\" must be an integer from 0 to %d", APH_ORIGINS_MAX - 1);
+    if (aph_origin_of(*connection) == 0)
+        *connection += origin * APH_ACCEPTED;
+    if (aph_origin_of(*connection) == origin)
+        return 1;
+    return aphi_trace_fail(t, APHI_TRACE_MALFORMED, found[ORIGIN].at, "connection %lld leads to origin %lld; correct "
+                           "its number, or the origin", (long long)*connection, (long long)aph_origin_of(*connection));
 }
 
 static int get_message(aphi_trace *t, aphi_cursor *c, aphi_slice text, aph_value *message)
@@ -147,7 +168,8 @@ static int read_observation(aphi_trace *t, aphi_cursor *c, const aphi_slice *fou
                                "ends of a connection; this one has %s", count ? "more than one" : "none");
     if (found[NOTE].at)
         return read_note(found[NOTE], o);
-    if (aphi_trace_check_order(t, &t->time, found[TIME], "time") < 0 || get_connection(t, c, found, &o->connection) < 0)
+    if (aphi_trace_check_order(t, &t->time, found[TIME], "time") < 0 ||
+        get_connection(t, c, found, &o->connection) < 0 || add_origin(t, found, &o->connection) < 0)
         return -1;
     o->process = o->connection;
     switch (key) {

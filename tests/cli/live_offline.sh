@@ -71,7 +71,10 @@ campaign() {
     pick 0 0.1 1
     serve="'$ANTIPHON' serve $model --port {port} --seed $number ${mutant:+--mutate $mutant} --env ${environment%:*}"
     [ "$environment" = sync ] || serve+=" --delay $picked"
-    [ "$model" != http-proxy ] || { calls=(--listen 0) serve+=' --calls 127.0.0.1:{listen}'; }
+    [ "$model" != http-proxy ] || {
+        calls=(--listen 0)
+        serve+=' --calls 127.0.0.1:{listen:0} --calls 127.0.0.1:{listen:1} --calls 127.0.0.1:{listen:2}'
+    }
     title="test $model --run \"$serve\" ${calls[*]} --env $environment --seed $number"
     "$ANTIPHON" test "$model" --run "$serve" "${calls[@]}" --env "$environment" --seed "$number" --no-shrink --json \
         --connections $((1 + RANDOM % 6)) --pipeline $((1 + RANDOM % 3)) --messages $((20 + RANDOM % 100)) --folder "$folder" \

@@ -16,7 +16,10 @@ check 'no models' [ -n "$models" ]
 for model in $models; do
     # A proxy model connects to the tester.
     calls=() listens=
-    [ "$model" != http-proxy ] || { calls=(--listen 0) listens='--calls 127.0.0.1:{listen}'; }
+    [ "$model" != http-proxy ] || {
+        calls=(--listen 0)
+        listens='--calls 127.0.0.1:{listen:0} --calls 127.0.0.1:{listen:1} --calls 127.0.0.1:{listen:2}'
+    }
     for delay in 0 2; do
         run 0 test "$model" "${calls[@]}" --run "$serve $model --port {port} --delay $delay --seed 7 $listens" \
             --messages 2000 --seed 11 --json

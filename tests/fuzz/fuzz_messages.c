@@ -14,11 +14,12 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char here[] = "127.0.0.1:80";
+static const char *const origins[] = {here, "127.0.0.1:81", "127.0.0.1:82", NULL};
 
 static bool encode(const aph_codec *codec, aph_side side, aph_value message, aphi_buffer *out)
 {
     *out = (aphi_buffer){0};
-    if (aphi_encode_at(codec, here, side, message, out))
+    if (aphi_encode_at(codec, origins, side, message, out))
         return true;
     assert(out->n == 0);
     aphi_buffer_free(out);
@@ -30,6 +31,7 @@ static aph_value decode(const aph_codec *codec, aph_wire w, aphi_buffer *bytes)
     w.bytes = (const unsigned char *)bytes->data;
     w.count = bytes->n;
     w.here = here;
+    w.origins = origins;
     assert(aph_decode(codec, &w) == APH_DECODED && w.used == bytes->n);
     aphi_buffer_free(bytes);
     return w.message;
@@ -63,6 +65,8 @@ static void call_functions(const aph_model *model, aph_value message, aph_value 
         model->reads(message, other);
     if (model->respond)
         model->respond(message, 7);
+    for (int64_t origin = 0; model->respond_at && origin < model->origins; origin++)
+        model->respond_at(origin, message, 7);
     if (model->jepsen)
         for (aph_jepsen end = APH_JEPSEN_OK; end <= APH_JEPSEN_FAIL; end++)
             model->jepsen(message, end, other, &(aph_value){0});

@@ -13,6 +13,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char here[] = "127.0.0.1:80";
+static const char *const origins[] = {here, "127.0.0.1:81", "127.0.0.1:82", NULL};
 
 /* The result of one segmentation. */
 typedef struct reading {
@@ -36,9 +37,9 @@ static aph_decoded next(reading *r, const uint8_t *data, size_t size, size_t chu
 static void print_again(const aph_wire *read)
 {
     aphi_buffer out = {0};
-    if (aphi_encode_at(&aphi_proxy_wire, here, read->side, read->message, &out)) {
-        aph_wire w = {.side = read->side, .asked = read->asked, .here = here, .bytes = (const unsigned char *)out.data,
-                      .count = out.n};
+    if (aphi_encode_at(&aphi_proxy_wire, origins, read->side, read->message, &out)) {
+        aph_wire w = {.side = read->side, .asked = read->asked, .here = here, .origins = origins,
+                      .bytes = (const unsigned char *)out.data, .count = out.n};
         assert(aph_decode(&aphi_proxy_wire, &w) == APH_DECODED && w.used == out.n && w.message == read->message);
     }
     aphi_buffer_free(&out);
@@ -67,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 2)
         return 0;
     size_t chunk = data[1] % 16 + 1;
-    aph_wire wire = {.side = data[0] % 3 == 0 ? APH_TO_SERVER : APH_FROM_SERVER, .here = here};
+    aph_wire wire = {.side = data[0] % 3 == 0 ? APH_TO_SERVER : APH_FROM_SERVER, .here = here, .origins = origins};
     if (data[0] % 3)
         wire.asked = aph_record("method", aph_str(data[0] % 3 == 1 ? "GET" : "HEAD"));
     read_messages(wire, data + 2, size - 2, chunk);

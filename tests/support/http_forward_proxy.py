@@ -5,13 +5,22 @@
 #
 # In MODE `right`, the proxy reuses connections to origin servers for all clients, changes the framing of bodies, writes
 # field names in capitals, adds fields, has a comment with a comma in its Via, and repeats idempotent requests when the
-# origin server closes the connection. Each `wrong == ...` below is another mode.
-import socket, sys, threading
+# origin server closes the connection. Each `wrong == ...` below is another mode:
+#
+#     wrong-origin   sends each third request to another origin server
+#     wrong-pool     reuses a connection that was opened for another origin server
+#     wrong-client   returns each third response to the client of the previous request
+#     wrong-host     forwards with the Host of the first origin server
+#     wrong-cache    caches responses by path, without the origin server
+#
+# The others violate one duty of a proxy each.
+import itertools, socket, sys, threading
 
 port, wrong = int(sys.argv[1]), sys.argv[2]
 HOP = {"connection", "keep-alive", "proxy-connection", "te", "upgrade", "transfer-encoding", "content-length", "trailer"}
 IDEMPOTENT = {"GET", "HEAD", "PUT", "DELETE", "OPTIONS"}
 lock, idle, clients = threading.Lock(), {}, []
+seen, hosts, senders, cached, count = [], [], [], {}, itertools.count(1)
 
 
 class Stream:
@@ -65,7 +74,7 @@ def exchange(address, method, message):
     """Returns the response to a request, over a new or reused connection; None if there is none."""
     for attempt in range(1 << 30 if wrong == "forever" else 2):
         with lock:
-            pool = idle.setdefault(address, [])
+            pool = idle.setdefault(address if wrong != "wrong-pool" else "any origin server", [])
             up = pool.pop() if pool and not attempt else None
         up = up or Stream(socket.create_connection(address))
         try:
@@ -75,7 +84,7 @@ def exchange(address, method, message):
             response = None
         if response:
             with lock:
-                idle[address].append(up)
+                pool.append(up)
             return response
         up.sock.close()
         if method not in IDEMPOTENT and wrong != "again":
@@ -83,11 +92,21 @@ def exchange(address, method, message):
     return None
 
 
+def other_origin(address):
+    """Returns another origin server for each third request, if one is known."""
+    with lock:
+        if address not in seen:
+            seen.append(address)
+        return seen[(seen.index(address) + (next(count) % 3 == 0)) % len(seen)]
+
+
 def handle(request):
     start, fields, body = request
     method, target, _ = start.split(" ")
     authority, slash, path = target[len("http://"):].partition("/")
-    host = dict(fields)["host"] if wrong == "host" else authority
+    if authority not in hosts:
+        hosts.append(authority)
+    host = dict(fields)["host"] if wrong == "host" else hosts[0] if wrong == "wrong-host" else authority
     path = slash + path if slash else "*" if method == "OPTIONS" and wrong != "slash" else "/"
     forwards = dict(fields).get("max-forwards")
     if forwards == "0" and wrong != "forwards":
@@ -99,7 +118,12 @@ def handle(request):
         body = body[:-1]
     framed = bool(body) or method in ("PUT", "POST")
     name, _, number = authority.partition(":")
-    response = exchange((name, int(number)), method, (f"{method} {path} HTTP/1.1", sent, body, framed))
+    address = (name, int(number))
+    if wrong == "wrong-origin":
+        address = other_origin(address)
+    response = cached.get((method, path)) or exchange(address, method, (f"{method} {path} HTTP/1.1", sent, body, framed))
+    if wrong == "wrong-cache" and method == "GET" and response:
+        cached[method, path] = response
     if not response:
         return "HTTP/1.1 504 Gateway Timeout", [("date", "Mon, 16 Nov 2020 07:39:45 GMT"), ("content-type", "a/b")], b"alas"
     start, fields, body = response
@@ -110,6 +134,13 @@ def framed(method, response):
     return method != "HEAD" and response[0].split(" ")[1] not in ("204", "304")
 
 
+def previous(client):
+    """Returns the client of the previous request for each third response, else the given one."""
+    with lock:
+        senders.append(client)
+        return senders[-2] if next(count) % 3 == 0 else client
+
+
 def serve(sock):
     client = Stream(sock)
     with lock:
@@ -117,7 +148,7 @@ def serve(sock):
     while request := client.read():
         method = request[0].split(" ")[0]
         response = handle(request)
-        to = clients[0] if wrong == "client" else client
+        to = clients[0] if wrong == "client" else previous(client) if wrong == "wrong-client" else client
         to.write(*response, framed(method, response))
 
 

@@ -3,6 +3,8 @@
  * test_net.c - connections to a peer in the same process: sent bytes arrive, and each arrival is reported. */
 #include "tester/net.h"
 
+#include <antiphon/oracle.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -456,6 +458,51 @@ static void test_datagrams(void **unused)
     finish(&p);
 }
 
+/* Returns a socket that is connected to the port. */
+static int connect_to(unsigned port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((in_port_t)port),
+                             .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
+    return fd;
+}
+
+/* Connections are numbered in the order of their arrival at all origins, and by the origin; responses reach them. */
+static void test_origins(void **unused)
+{
+    (void)unused;
+    peer p = {0};
+    aphi_origin origins[3] = {0};
+    char error[200], got[8] = "";
+    int fds[3];
+    start(&p, &aph_codec_lines, false);
+    for (int i = 0; i < 3; i++)
+        assert_true((origins[i].fd = aphi_port_listen(&origins[i].port, error, sizeof error)) >= 0);
+    int early = connect_to(origins[1].port); /* before the run: closed unread */
+    aphi_net_listen(p.net, origins, 3);
+    assert_int_equal(recv(early, got, sizeof got, 0), 0);
+    static const int order[] = {2, 0, 2};
+    for (size_t i = 0; i < 3; i++) {
+        int64_t number = (order[i] + 1) * APH_ACCEPTED + (int64_t)i;
+        fds[i] = connect_to(origins[order[i]].port);
+        assert_int_equal(send(fds[i], "a\n", 2, 0), 2);
+        run_until(&p, 2 * i + 2);
+        expect(&p, 2 * i, APHI_ARRIVED_CALL, number, "");
+        expect(&p, 2 * i + 1, APHI_ARRIVED_MESSAGE, number, "\"a\"");
+    }
+    post(&p, 3 * APH_ACCEPTED + 2, "b");
+    run_until_idle(&p);
+    assert_int_equal(recv(fds[2], got, sizeof got, 0), 2);
+    assert_string_equal(got, "b\n");
+    for (int i = 0; i < 3; i++) {
+        close(fds[i]);
+        close(origins[i].fd);
+    }
+    close(early);
+    finish(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -471,6 +518,7 @@ int main(void)
         cmocka_unit_test(test_out_of_descriptors_is_not_a_peer_error),
         cmocka_unit_test(test_not_a_message),
         cmocka_unit_test(test_datagrams),
+        cmocka_unit_test(test_origins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -580,6 +580,61 @@ static void test_opened_connections(void **unused)
     has_verdict(&m, "tcp", "1>{\"call\":\"a\"} 4294967296<\"a\" 4294967297<\"a\"", APH_FAIL);
 }
 
+/* {"call": TEXT, "at": ORIGIN} sends TEXT to the origin, and returns its response. */
+static void router_step(aph *m, aph_value *open)
+{
+    aph_request q = aph_recv(m);
+    if (q.from < 0) {
+        aph_send(m, aph_int_of(aph_get(*open, aph_int(q.from))), q.message);
+        *open = aph_remove(*open, aph_int(q.from));
+        return;
+    }
+    int64_t number = aph_to_origin(-1 - q.from, aph_int_of(aph_field(q.message, "at")));
+    *open = aph_set(*open, aph_int(number), aph_int(q.from));
+    aph_send(m, number, aph_field(q.message, "call"));
+}
+
+static void test_origin_numbers(void **unused)
+{
+    (void)unused;
+    const int64_t last = -(INT64_C(1) << 56);
+    const int64_t numbers[] = {-1, -2, -70000, last + 1, last};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        for (int64_t origin = 0; origin < APH_ORIGINS_MAX; origin++) {
+            int64_t number = aph_to_origin(numbers[i], origin);
+            assert_true(number < 0);
+            assert_int_equal(aph_origin_of(number), origin);
+            assert_int_equal(aph_without_origin(number), numbers[i]);
+        }
+    assert_int_equal(aph_to_origin(-7, 0), -7);
+    assert_int_equal(aph_origin_of(APH_ACCEPTED), 0);
+    assert_int_equal(aph_origin_of(2 * APH_ACCEPTED - 1), 0);
+    assert_int_equal(aph_origin_of(2 * APH_ACCEPTED), 1);
+}
+
+/* Origin 1 begins at 8589934592. A connection at another origin than the model's is not explained. */
+static void test_origins(void **unused)
+{
+    (void)unused;
+    const aph_model m = {.version = APH_MODEL_VERSION, .name = "router", .step = router_step};
+    aph_model apart = m;
+    apart.calls_apart = true;
+    const aph_model *models[] = {&m, &apart};
+    for (size_t i = 0; i < 2; i++) {
+        has_verdict(models[i], "tcp", "1>{\"call\":\"a\",\"at\":0} 4294967296<\"a\" 4294967296>1 1<1", APH_PASS);
+        has_verdict(models[i], "tcp", "1>{\"call\":\"a\",\"at\":1} 8589934592<\"a\" 8589934592>1 1<1", APH_PASS);
+        has_verdict(models[i], "tcp", "1>{\"call\":\"a\",\"at\":0} 8589934592<\"a\"", APH_FAIL);
+        has_verdict(models[i], "tcp", "1>{\"call\":\"a\",\"at\":1} 4294967296<\"a\"", APH_FAIL);
+        /* Equal messages to both origins: only the origin shows which response belongs to which client. */
+        has_verdict(models[i], "tcp", "1>{\"call\":\"a\",\"at\":0} 2>{\"call\":\"a\",\"at\":1} 8589934593<\"a\" "
+                    "4294967296<\"a\" 8589934593>1 4294967296>2 2<1 1<2", APH_PASS);
+        has_verdict(models[i], "tcp", "1>{\"call\":\"a\",\"at\":0} 2>{\"call\":\"a\",\"at\":1} 8589934593<\"a\" "
+                    "4294967296<\"a\" 8589934593>1 4294967296>2 2<2", APH_FAIL);
+        has_verdict(models[i], "tcp", "1>{\"call\":\"a\",\"at\":1} 2>{\"call\":\"a\",\"at\":1} 8589934593<\"a\" "
+                    "8589934592<\"a\" 8589934593>1 8589934592>2 2<2 1<1", APH_PASS);
+    }
+}
+
 /* ---- limits ------------------------------------------------------------------------------------------------------ */
 
 /* Concurrent appends, then a value that no order gives: each of the 18! orders leads to another state. */
@@ -981,6 +1036,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_responses_of_a_distinguished_connection, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_interchanged_requests, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_opened_connections, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_origin_numbers, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_origins, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_many_connections, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_time_limit_inside_a_search, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_memory_limit, fresh_heap, fresh_heap),

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 static const char here[] = "127.0.0.1:4711";
+static const char *const origins[] = {here, "127.0.0.1:4712", "127.0.0.1:4713", NULL};
 
 static int drop_heap(void **unused)
 {
@@ -32,7 +33,7 @@ static aph_value value_of(const char *json)
 static aph_decoded decode(aph_side side, const char *bytes, aph_wire *w)
 {
     *w = (aph_wire){.side = side, .bytes = (const unsigned char *)bytes, .count = strlen(bytes), .ended = true,
-                    .here = here, .asked = aph_record("method", aph_str("GET"))};
+                    .here = here, .origins = origins, .asked = aph_record("method", aph_str("GET"))};
     return aph_decode(&aphi_proxy_wire, w);
 }
 
@@ -48,7 +49,7 @@ static void reads(aph_side side, const char *bytes, const char *json)
 static void prints(aph_side side, const char *json, const char *bytes)
 {
     aphi_buffer out = {0};
-    assert_true(aphi_encode_at(&aphi_proxy_wire, here, side, value_of(json), &out));
+    assert_true(aphi_encode_at(&aphi_proxy_wire, origins, side, value_of(json), &out));
     assert_string_equal(aphi_buffer_text(&out), bytes);
     aphi_buffer_free(&out);
 }
@@ -56,7 +57,7 @@ static void prints(aph_side side, const char *json, const char *bytes)
 static void refuses(aph_side side, const char *json)
 {
     aphi_buffer out = {0};
-    if (aphi_encode_at(&aphi_proxy_wire, here, side, value_of(json), &out))
+    if (aphi_encode_at(&aphi_proxy_wire, origins, side, value_of(json), &out))
         fail_msg("%s is printed", json);
     assert_int_equal(out.n, 0);
     aphi_buffer_free(&out);
@@ -83,6 +84,25 @@ static void test_requests(void **unused)
     reads(APH_TO_SERVER, "GET / HTTP/1.1\r\nHost: h\r\nX-Hop: 1\r\nTE: trailers\r\nMax-Forwards: x\r\n\r\n",
           "{\"method\":\"GET\",\"target\":\"/\",\"host\":\"h\",\"fields\":{\"te\":\"trailers\",\"x-hop\":\"1\","
           "\"max-forwards\":\"x\"},\"via\":[],\"more\":\"\",\"body\":\"\"}");
+}
+
+/* Messages name the origin servers, whose ports may be others in the next run. */
+static void test_origins(void **unused)
+{
+    (void)unused;
+    static const char request[] = "GET http://127.0.0.1:4713/a HTTP/1.1\r\nhost: 127.0.0.1:4712\r\n\r\n";
+    static const char value[] = "{\"method\":\"GET\",\"to\":\"here-2\",\"target\":\"/a\",\"host\":\"here-1\","
+                                "\"fields\":{},\"via\":[],\"more\":\"\",\"body\":\"\"}";
+    reads(APH_TO_SERVER, request, value);
+    prints(APH_TO_SERVER, value, request);
+    for (size_t i = 0; i < APHI_PROXY_ORIGINS; i++)
+        assert_int_equal(aphi_proxy_origin_named(aphi_proxy_origin_name(i)), i);
+    assert_int_equal(aphi_proxy_origin_named(aph_str("here-3")), -1);
+    assert_int_equal(aphi_proxy_origin_named(APH_NIL), -1);
+    /* Without addresses, the names are hosts like any other. */
+    aph_value bytes;
+    assert_true(aph_encode(&aphi_proxy_wire, APH_TO_SERVER, value_of(value), &bytes));
+    assert_non_null(strstr(aph_bytes_of(&bytes, &(size_t){0}), "http://here-2/a"));
 }
 
 /* A date that the tester does not send is a text in "more", in both directions. */
@@ -195,6 +215,8 @@ static void test_origin_server(void **unused)
     }
     assert_ptr_equal(aphi_proxy_respond(value_of("{\"method\":\"GET\",\"target\":\"/z\"}"), 7), aph_bool(false));
     assert_ptr_not_equal(aphi_proxy_respond(value_of("{\"method\":\"GET\",\"target\":\"/\"}"), 8), plain);
+    for (int64_t i = 0; i < APHI_PROXY_ORIGINS; i++) /* the same path has other contents at another origin */
+        assert_int_equal(aphi_proxy_respond_at(i, value_of("{\"method\":\"GET\",\"target\":\"/\"}"), 7) == plain, !i);
 }
 
 int main(void)
@@ -202,7 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_requests), cmocka_unit_test(test_via),           cmocka_unit_test(test_answers),
         cmocka_unit_test(test_printing), cmocka_unit_test(test_origin_server), cmocka_unit_test(test_dates),
-        cmocka_unit_test(test_long_lists),
+        cmocka_unit_test(test_long_lists), cmocka_unit_test(test_origins),
     };
     return cmocka_run_group_tests_name("proxy wire", tests, NULL, drop_heap);
 }

@@ -293,6 +293,11 @@ static void test_opened_connections(void **unused)
     assert_string_equal(why, "the server receives on a connection that it has not opened (observation 6)");
     opened = aph_record("4294967296", aph_int(-2), "4294967297", aph_int(-1));
     assert_false(aphi_replay(&m, &history, aph_put(e, "opened", opened), why, sizeof why));
+    history.events[1].connection = history.events[2].connection = 2 * APH_ACCEPTED;
+    opened = aph_record("8589934592", aph_int(-1), "4294967297", aph_int(-2));
+    *why = '\0';
+    assert_false(aphi_replay(&m, &history, aph_put(e, "opened", opened), why, sizeof why));
+    assert_string_equal(why, "a connection that the server opened has another origin in the model (observation 1)");
     free(history.events);
 }
 

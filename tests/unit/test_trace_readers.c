@@ -123,9 +123,28 @@ static void connections_of_clients_have_small_numbers(void **state)
     check("{\"conn\":4294967295,\"send\":1}\n{\"conn\":4294967295,\"recv\":1}\n",
           "S4294967295@1 1\nR4294967295@2 ends 0 1\n");
     check("{\"conn\":4294967296,\"send\":1}\n", "MALFORMED 1:27\n");
-    check("{\"conn\":9223372036854775807,\"send\":1}\n", "MALFORMED 1:36\n");
+    check("{\"conn\":73014444031,\"send\":1}\n", "MALFORMED 1:28\n"); /* 17 * 2^32 - 1 */
+    check("{\"conn\":73014444032,\"recv\":1}\n", "MALFORMED 1:9\n");
+    check("{\"conn\":9223372036854775807,\"recv\":1}\n", "MALFORMED 1:9\n");
     check("4294967295 :invoke :read nil\n", "S4294967295@1 {\"f\":\"read\"}\n");
     check("4294967296 :invoke :read nil\n", "MALFORMED 1:1\n");
+}
+
+/* The number of a connection contains its origin, or the line has it separately. */
+static void connections_have_origins(void **state)
+{
+    (void)state;
+    aph_model calls = {.name = "calls"};
+    const char *lines = "{\"conn\":4294967296,\"origin\":1,\"recv\":1}\n{\"conn\":8589934592,\"send\":2}\n"
+                        "{\"origin\":1,\"conn\":8589934592,\"recv\":3}\n{\"conn\":4294967296,\"origin\":0,\"recv\":4}\n"
+                        "{\"conn\":1,\"origin\":\"any\",\"send\":5}\n{\"conn\":4294967297,\"origin\":15,\"recv\":6}\n";
+    check_bytes(lines, strlen(lines), (aphi_trace_options){.model = &calls},
+                "R8589934592@1 1\nS8589934592@2 2\nR8589934592@3 ends 1 3\nR4294967296@4 4\nS1@5 5\n"
+                "R68719476737@6 6\n");
+    check("{\"conn\":4294967296,\"origin\":16,\"recv\":1}\n", "MALFORMED 1:29\n");
+    check("{\"conn\":4294967296,\"origin\":-1,\"recv\":1}\n", "MALFORMED 1:29\n");
+    check("{\"conn\":4294967296,\"origin\":\"a\",\"recv\":1}\n", "MALFORMED 1:29\n");
+    check("{\"conn\":8589934592,\"origin\":2,\"recv\":1}\n", "MALFORMED 1:29\n");
 }
 
 /* Reads a request and a response with these times. */
@@ -533,6 +552,7 @@ int main(void)
         cmocka_unit_test(jsonl_reads),
         cmocka_unit_test(jsonl_ends_requests_in_order),
         cmocka_unit_test(connections_of_clients_have_small_numbers),
+        cmocka_unit_test(connections_have_origins),
         cmocka_unit_test(times_do_not_run_backwards),
         cmocka_unit_test(jsonl_errors),
         cmocka_unit_test(json_limits_are_read),
