@@ -6,7 +6,7 @@
  * an address, so a script can be replayed on other ports. */
 #include "proxy.h"
 
-#include "text.h"
+#include "codec/http_text.h"
 
 static const char *const names[APHI_PROXY_ORIGINS] = {"here", "here-1", "here-2"};
 

@@ -6,7 +6,7 @@
 
 #include <antiphon/antiphon.h>
 
-#include "text.h"
+#include "codec/http_text.h"
 
 extern const aph_model aph_model_http_proxy;
 
