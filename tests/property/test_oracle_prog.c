@@ -71,7 +71,7 @@ static bool compare_program(uint64_t seed, bool sequential, history *h, compare_
     validator_random_program(&p, &c);
     aph_model *model = aph_prog_read(p.text, strlen(p.text), "random", &error);
     assert_non_null(model);
-    subject s = {model, NULL, request, answer, QUERIES_MOST};
+    subject s = {model, NULL, request, answer, QUERIES_MOST, NULL};
     history_shape shape = shape_of(&c, sequential);
     history_make(h, &s, shape, &c);
     if (aphi_choice_chance(&c, 1, 2))
