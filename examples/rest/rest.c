@@ -22,7 +22,7 @@ static aph_value new_name(aph *m, aph_value list, const char *field, const char 
     aph_value v = aph_choose_shown(m, APH_STR, path, field), is_new = aph_bool(true);
     for (size_t i = 0; i < aph_count(list); i++)
         is_new = aph_and(is_new, aph_ne(v, aph_field(aph_at(list, i), field)));
-    if (!aph_decide(m, is_new, "it is new"))
+    if (!aph_decide(m, is_new, NULL))
         aph_never(m);
     return v;
 }
