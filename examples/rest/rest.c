@@ -2,16 +2,16 @@
  *
  * rest.c - a REST application with sessions, items and carts: the model of server.py.
  *
- * The server chooses tokens and ids, and must not choose one twice, so ended sessions and deleted items stay in the
- * state, without a user. */
+ * The server must not choose a token or an id twice, so ended sessions and deleted items stay, without a user. */
 #include <antiphon/http.h>
 #include <antiphon/model.h>
 
-/* Returns the position of the entry with this value in the field, or the number of entries. */
+/* Returns the position of the entry of a user with this value in the field, or the number of entries. */
 static size_t find(aph *m, aph_value list, const char *field, aph_value v)
 {
     size_t i = 0;
-    while (i < aph_count(list) && !(v && aph_decide(m, aph_eq(aph_field(aph_at(list, i), field), v), field)))
+    while (i < aph_count(list) && !(v && aph_field(aph_at(list, i), "user") &&
+                                    aph_decide(m, aph_eq(aph_field(aph_at(list, i), field), v), field)))
         i++;
     return i;
 }
@@ -19,8 +19,10 @@ static size_t find(aph *m, aph_value list, const char *field, aph_value v)
 /* A string that the server chooses, which the response shows at the path. */
 static aph_value new_name(aph *m, aph_value list, const char *field, const char *path)
 {
-    aph_value v = aph_choose_shown(m, APH_STR, path, field);
-    if (find(m, list, field, v) < aph_count(list))
+    aph_value v = aph_choose_shown(m, APH_STR, path, field), is_new = aph_bool(true);
+    for (size_t i = 0; i < aph_count(list); i++)
+        is_new = aph_and(is_new, aph_ne(v, aph_field(aph_at(list, i), field)));
+    if (!aph_decide(m, is_new, NULL))
         aph_never(m);
     return v;
 }
@@ -95,14 +97,13 @@ static aph_value initial(const aph_model *model)
     return aph_record("sessions", aph_array(0, NULL), "items", aph_array(0, NULL));
 }
 
-static const char *const headers[] = {NULL}; /* no header of a response matters */
-static const aph_codec codec = APH_CODEC_HTTP(headers);
+static const aph_codec codec = APH_CODEC_HTTP((const char *const[]){NULL}); /* no header of a response matters */
 static const aph_model rest = {
     .version = APH_MODEL_VERSION, .name = "rest", .summary = "sessions, items and carts", .step = step,
     .initial = initial, .rpc = true, .codec = &codec, .words = aph_http_words, .shape = APH_SHAPE([
-        {"weight": 3, "of": {"method": "POST", "path": ["login"], "json": {"user": {"one of": ["ann", "bob"]},
+        {"weight": 2, "of": {"method": "POST", "path": ["login"], "json": {"user": {"one of": ["ann", "bob"]},
                              "password": {"one of": ["apple", "berry"]}}}},
-        {"weight": 4, "of": {"method": {"one of": ["GET", "GET", "DELETE"]}, "path": ["items", {"seen": ["json", "id"],
+        {"weight": 4, "of": {"method": {"one of": ["GET", "DELETE"]}, "path": ["items", {"seen": ["json", "id"],
             "else": "none"}], "cookies": {"session": {"seen": ["cookies", "session"]}}}},
         {"method": "PUT", "path": ["items", {"seen": ["json", "id"], "else": "none"}],
          "cookies": {"session": {"seen": ["cookies", "session"]}}, "json": {"name": {"fresh": "string"}}},

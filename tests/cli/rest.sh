@@ -28,7 +28,9 @@ bug() {
         rm -rf folder
         run 1 test "$model" --run "$server --bug $1" --seed $((17 * i)) --folder folder --time 3600 "${shrink[@]}"
         out 'the model cannot explain the observations'
-        if [ "$runs" -gt 1 ]; then out "shrunk to $2 requests"; fi
+        if [ "$runs" -gt 1 ]; then
+            check "not $2 requests" grep -qE "(shrunk to|not shrunk below) $2 requests" "$dir/out"
+        fi
     done
 }
 bug session-survives-logout 3

@@ -238,7 +238,22 @@ static void test_refused(void **unused)
     expect_refused(&aph_codec_http, aph_http_response(200, APH_ARRAY_OF(deep)));
 }
 
-/* A name that occurs a hundred thousand times takes no quadratic work, which would take minutes. */
+/* JSON that is valid, but nested more deeply than a message can be. */
+static void test_depth(void **unused)
+{
+    (void)unused;
+    static const char head[] = "HTTP/1.1 200 \r\nContent-Type: application/json\r\nContent-Length: 512\r\n\r\n";
+    char text[sizeof head + 512];
+    memcpy(text, head, sizeof head - 1);
+    memset(text + sizeof head - 1, '[', 256);
+    memset(text + sizeof head - 1 + 256, ']', 256);
+    aph_wire w = {.side = APH_FROM_SERVER, .bytes = (const unsigned char *)text, .count = sizeof head - 1 + 512};
+    assert_int_equal(aph_decode(&aph_codec_http, &w), APH_MALFORMED);
+    assert_true(w.beyond);
+    assert_string_equal(w.why, "JSON of more than 255 levels");
+}
+
+/* A name that occurs a million times takes no quadratic work, which would take minutes. */
 static void test_many_names(void **unused)
 {
     (void)unused;
@@ -301,6 +316,7 @@ int main(void)
         cmocka_unit_test_teardown(test_last, drop_heap),      cmocka_unit_test_teardown(test_malformed, drop_heap),
         cmocka_unit_test_teardown(test_written, drop_heap),   cmocka_unit_test_teardown(test_refused, drop_heap),
         cmocka_unit_test_teardown(test_helpers, drop_heap),   cmocka_unit_test_teardown(test_many_names, drop_heap),
+        cmocka_unit_test_teardown(test_depth, drop_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
