@@ -111,7 +111,7 @@ bool endpoints_are_quiet(const endpoints *e, const history *h, size_t at)
     return aph_count(e->server.mail) == 0;
 }
 
-/* ---- actions of a client ------------------------------------------------------------------------------------------ */
+/* ---- actions of a client ----------------------------------------------------------------------------------------- */
 
 enum { UNOPENED, OPEN, SHUT, LEFT }; /* states of the client's side */
 

@@ -14,6 +14,8 @@
 #include <unistd.h>
 #include "script/script.h"
 
+#include <antiphon/model.h>
+
 static int fresh_heap(void **unused)
 {
     (void)unused;
@@ -26,7 +28,10 @@ static const char whole[] =
     "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"put\",\"key\":\"a\",\"value\":1}}\n"
     "{\"label\":3,\"conn\":1,\"send\":{\"f\":\"get\",\"key\":{\"$\":[1,[\"key\"],\"id\"]}},\"wait\":{\"answer\":2}}\n"
     "{\"label\":5,\"conn\":1,\"close\":true,\"wait\":\"quiet\"}\n"
-    "{\"label\":7,\"conn\":0,\"send\":\"abc\",\"chunk\":1,\"wait\":{\"pause_us\":500}}\n";
+    "{\"label\":7,\"conn\":0,\"send\":\"abc\",\"chunk\":1,\"wait\":{\"pause_us\":500}}\n"
+    "{\"label\":9,\"conn\":2,\"open\":true}\n"
+    "{\"label\":11,\"conn\":2,\"shut\":true,\"wait\":\"quiet\"}\n"
+    "{\"label\":13,\"conn\":2,\"abort\":true}\n";
 
 static void test_text(void **unused)
 {
@@ -38,7 +43,10 @@ static void test_text(void **unused)
     assert_string_equal(s.model, "kv");
     assert_string_equal(s.environment, "tcp");
     assert_int_equal(s.seed, 7);
-    assert_int_equal(s.count, 4);
+    assert_int_equal(s.count, 7);
+    assert_ptr_equal(s.actions[4].send, APH_OPENED);
+    assert_ptr_equal(s.actions[5].send, APH_CLOSED);
+    assert_ptr_equal(s.actions[6].send, APH_BROKEN);
     assert_int_equal(s.actions[1].wait, APHI_WAIT_ANSWER);
     assert_int_equal(s.actions[1].waits_for, 2);
     assert_int_equal(s.actions[2].wait, APHI_WAIT_QUIET);
@@ -52,8 +60,8 @@ static void test_text(void **unused)
     assert_int_equal(n, sizeof whole - 1);
     aphi_script copy = aphi_script_copy(&s);
     aphi_script_add(&copy, &s.actions[0]);
-    assert_int_equal(copy.count, 5);
-    assert_int_equal(s.count, 4);
+    assert_int_equal(copy.count, 8);
+    assert_int_equal(s.count, 7);
     aphi_script_mark(&copy);
     free(text);
     aphi_script_free(&copy);
@@ -100,10 +108,12 @@ static void test_errors(void **unused)
         {HEADER "{\"label\":1,\"send\":1}", "f:2: ", "\"conn\""},
         {HEADER "{\"label\":1,\"conn\":-1,\"send\":1}", "f:2: ", "\"conn\""},
         {HEADER "{\"label\":1,\"conn\":100000000,\"send\":1}", "f:2: ", "\"conn\" must be an integer from 0 to 65535"},
-        {HEADER "{\"label\":1,\"conn\":0}", "f:2: ", "needs \"send\""},
-        {HEADER "{\"label\":1,\"conn\":0,\"close\":false}", "f:2: ", "needs \"send\""},
+        {HEADER "{\"label\":1,\"conn\":0}", "f:2: ", "needs one of"},
+        {HEADER "{\"label\":1,\"conn\":0,\"close\":false}", "f:2: ", "needs one of"},
         {HEADER "{\"label\":1,\"conn\":0,\"send\":null}", "f:2: ", "null cannot be sent"},
-        {HEADER "{\"label\":1,\"conn\":0,\"send\":1,\"close\":true}", "f:2: ", "both send and close"},
+        {HEADER "{\"label\":1,\"conn\":0,\"send\":1,\"close\":true}", "f:2: ", "needs one of"},
+        {HEADER "{\"label\":1,\"conn\":0,\"open\":true,\"abort\":true}", "f:2: ", "needs one of"},
+        {HEADER "{\"label\":1,\"conn\":0,\"open\":true,\"chunk\":1}", "f:2: ", "needs a \"send\""},
         {HEADER "{\"label\":1,\"conn\":0,\"send\":{\"$\":1}}", "f:2: ", "is not a hole"},
         {HEADER "{\"label\":1,\"conn\":0,\"send\":1,\"chunk\":0}", "f:2: ", "\"chunk\""},
         {HEADER "{\"label\":1,\"conn\":0,\"close\":true,\"chunk\":1}", "f:2: ", "needs a \"send\""},
