@@ -6,6 +6,25 @@
 #include <antiphon/http.h>
 #include <antiphon/model.h>
 
+/* The requests, each with a member that its body must have. */
+static const struct { const char *route, *member; } known[] = {
+    {"POST /login", "password"}, {"POST /logout", ""}, {"POST /cart", "add"}, {"POST /items", "name"},
+    {"GET /items/{}", ""}, {"DELETE /items/{}", ""}, {"PUT /items/{}", "name"},
+};
+enum { LOGIN, LOGOUT, CART, ITEMS, GET, DELETE, PUT, COUNT };
+
+static int kind_of(aph *m, aph_value q, aph_value *id)
+{
+    aph_value body = aph_field(q, "json");
+    for (int i = 0; i < COUNT; i++)
+        if (aph_http_route(q, known[i].route, id) &&
+            (*known[i].member ? aph_is_str(aph_field(body, known[i].member)) : !body))
+            return i;
+    aph_unknown_request(m, "expected login, logout, items or cart, with a body where it is needed");
+}
+
+static aph_value array_of(aph_value v) { return v ? v : aph_array(0, NULL); }
+
 /* Returns the position of the entry of a user with this value in the field, or the number of entries. */
 static size_t find(aph *m, aph_value list, const char *field, aph_value v)
 {
@@ -32,6 +51,8 @@ static aph_value failed(int status) { return aph_http_response(status, aph_recor
 static aph_value login(aph *m, aph_value body, aph_value *sessions)
 {
     aph_value user = aph_field(body, "user"), password = aph_field(body, "password");
+    if (!aph_str_is(user, "ann") && !aph_str_is(user, "bob"))
+        aph_unknown_request(m, "expected ann or bob");
     if (!aph_str_is(password, aph_str_is(user, "ann") ? "apple" : "berry"))
         return failed(401);
     aph_value token = new_name(m, *sessions, "token", "cookies.session");
@@ -46,74 +67,57 @@ static aph_value add_item(aph *m, aph_value user, aph_value name, aph_value *ite
     return aph_http_response(201, aph_record("id", id, "name", name));
 }
 
-static aph_value use_item(aph *m, aph_value request, aph_value user, aph_value id, aph_value *items)
+static aph_value use_item(aph *m, int kind, aph_value user, aph_value id, aph_value name, aph_value *items)
 {
     size_t i = find(m, *items, "id", id);
-    aph_value item = aph_at(*items, i), name = aph_field(aph_field(request, "json"), "name");
+    aph_value item = aph_at(*items, i);
     if (aph_field(item, "user") != user)
         return failed(404);
-    if (aph_str_is(aph_field(request, "method"), "DELETE")) {
-        *items = aph_replace(*items, i, aph_record("id", id));
-        return aph_http_response(204, APH_NIL);
-    }
-    name = name ? name : aph_field(item, "name");
-    *items = aph_replace(*items, i, aph_put(item, "name", name));
-    return aph_http_response(200, aph_record("id", id, "name", name));
+    item = kind == DELETE ? aph_record("id", id) : kind == PUT ? aph_put(item, "name", name) : item;
+    *items = aph_replace(*items, i, item);
+    return aph_http_response(kind == DELETE ? 204 : 200, kind == DELETE ? APH_NIL : aph_remove(item, aph_str("user")));
 }
 
 static void step(aph *m, aph_value *state)
 {
     aph_request request = aph_recv(m);
-    aph_value q = request.message, body = aph_field(q, "json"), id, response;
-    aph_value sessions = aph_field(*state, "sessions"), items = aph_field(*state, "items");
-    size_t i = find(m, sessions, "token", aph_http_cookie(q, "session"));
-    aph_value session = aph_at(sessions, i), user = aph_field(session, "user"), cart = aph_field(session, "cart");
-    if (aph_http_route(q, "POST /login", NULL)) {
+    aph_value q = request.message, body = aph_field(q, "json"), name = aph_field(body, "name"), id, response;
+    aph_value sessions = array_of(aph_field(*state, "sessions")), items = array_of(aph_field(*state, "items"));
+    int kind = kind_of(m, q, &id);
+    size_t i = kind == LOGIN ? 0 : find(m, sessions, "token", aph_http_cookie(q, "session"));
+    aph_value session = aph_at(sessions, i), user = aph_field(session, "user"), cart;
+    if (kind == LOGIN) {
         response = login(m, body, &sessions);
     } else if (!user) {
         response = failed(401);
-    } else if (aph_http_route(q, "POST /logout", NULL)) {
+    } else if (kind == LOGOUT) {
         sessions = aph_replace(sessions, i, aph_record("token", aph_field(session, "token")));
         response = aph_http_response(204, APH_NIL);
-    } else if (aph_http_route(q, "GET /cart", NULL) || aph_http_route(q, "POST /cart", NULL)) {
-        cart = body ? aph_push(cart, aph_field(body, "add")) : cart;
+    } else if (kind == CART) {
+        cart = aph_push(aph_field(session, "cart"), aph_field(body, "add"));
         sessions = aph_replace(sessions, i, aph_put(session, "cart", cart));
         response = aph_http_response(200, aph_record("cart", cart));
-    } else if (aph_http_route(q, "POST /items", NULL)) {
-        response = add_item(m, user, aph_field(body, "name"), &items);
-    } else if (aph_http_route(q, "GET /items/{}", &id) || aph_http_route(q, "PUT /items/{}", &id) ||
-               aph_http_route(q, "DELETE /items/{}", &id)) {
-        response = use_item(m, q, user, id, &items);
     } else {
-        aph_unknown_request(m, "expected login, logout, items or cart");
+        response = kind == ITEMS ? add_item(m, user, name, &items) : use_item(m, kind, user, id, name, &items);
     }
     *state = aph_record("sessions", sessions, "items", items);
     aph_send(m, request.from, response);
 }
 
-static aph_value initial(const aph_model *model)
-{
-    (void)model;
-    return aph_record("sessions", aph_array(0, NULL), "items", aph_array(0, NULL));
-}
-
 static const aph_codec codec = APH_CODEC_HTTP((const char *const[]){NULL}); /* no header of a response matters */
+#define SHAPE(...) APH_SHAPE(__VA_ARGS__) /* expands the macros in the shape */
+#define ID {"seen": ["json", "id"], "else": "none"}
+#define COOKIES "cookies": {"session": {"seen": ["cookies", "session"]}}
 static const aph_model rest = {
     .version = APH_MODEL_VERSION, .name = "rest", .summary = "sessions, items and carts", .step = step,
-    .initial = initial, .rpc = true, .codec = &codec, .words = aph_http_words, .shape = APH_SHAPE([
+    .rpc = true, .codec = &codec, .words = aph_http_words, .shape = SHAPE([
         {"weight": 2, "of": {"method": "POST", "path": ["login"], "json": {"user": {"one of": ["ann", "bob"]},
                              "password": {"one of": ["apple", "berry"]}}}},
-        {"weight": 4, "of": {"method": {"one of": ["GET", "DELETE"]}, "path": ["items", {"seen": ["json", "id"],
-            "else": "none"}], "cookies": {"session": {"seen": ["cookies", "session"]}}}},
-        {"method": "PUT", "path": ["items", {"seen": ["json", "id"], "else": "none"}],
-         "cookies": {"session": {"seen": ["cookies", "session"]}}, "json": {"name": {"fresh": "string"}}},
-        {"weight": 2, "of": {"method": "POST", "path": ["items"], "json": {"name": {"fresh": "string"}},
-                             "cookies": {"session": {"seen": ["cookies", "session"]}}}},
-        {"weight": 2, "of": {"method": "POST", "path": ["cart"], "json": {"add": {"one of": ["cup", "pen", "bag"]}},
-                             "cookies": {"session": {"seen": ["cookies", "session"]}}}},
-        {"method": "GET", "path": ["cart"], "cookies": {"session": {"seen": ["cookies", "session"]}}},
-        {"method": "POST", "path": ["logout"], "cookies": {"session": {"seen": ["cookies", "session"]}}}
+        {"weight": 4, "of": {"method": {"one of": ["GET", "DELETE"]}, "path": ["items", ID], COOKIES}},
+        {"method": "PUT", "path": ["items", ID], COOKIES, "json": {"name": {"fresh": "string"}}},
+        {"weight": 2, "of": {"method": "POST", "path": ["items"], COOKIES, "json": {"name": {"fresh": "string"}}}},
+        {"weight": 2, "of": {"method": "POST", "path": ["cart"], "json": {"add": {"one of": ["cup", "pen"]}}, COOKIES}},
+        {"method": "POST", "path": ["logout"], COOKIES}
     ]),
 };
-
 APH_MODEL(rest)

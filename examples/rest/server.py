@@ -4,7 +4,7 @@ POST /login    {"user": ..., "password": ...}   200 with the cookie "session", o
 POST /logout                                    204; the session ends
 POST /items    {"name": ...}                    201 {"id": ..., "name": ...}; the server chooses the id
 GET, PUT, DELETE /items/ID                      200 or 204, or 404: not an item of this user
-GET, POST /cart {"add": ...}                    200 {"cart": [...]}, the cart of this session
+POST /cart     {"add": ...}                     200 {"cart": [...]}, the cart of this session
 
 All but /login need the cookie of a session, and return 401 without it. The bugs are session-survives-logout, id-reused,
 foreign-item and lost-update.
@@ -58,14 +58,13 @@ def use_item(method, user, item_id, body):
     return 200, {"id": item_id, "name": item["name"]}
 
 
-def use_cart(method, session, body):
-    if method == "POST":
-        cart = session["cart"] + [body["add"]]
-        if bug == "lost-update":
-            lock.release()
-            threading.Event().wait(0.01)  # a slow price service, for which the lock was released
-            lock.acquire()
-        session["cart"] = cart
+def add_to_cart(session, body):
+    cart = session["cart"] + [body["add"]]
+    if bug == "lost-update":
+        lock.release()
+        threading.Event().wait(0.01)  # a slow price service, for which the lock was released
+        lock.acquire()
+    session["cart"] = cart
     return 200, {"cart": session["cart"]}
 
 
@@ -84,8 +83,8 @@ class Handler(BaseHTTPRequestHandler):
             raise Failed(401)
         if (method, path) == ("POST", "/logout"):
             return logout(token)
-        if path == "/cart":
-            return use_cart(method, session, body)
+        if (method, path) == ("POST", "/cart"):
+            return add_to_cart(session, body)
         if (method, path) == ("POST", "/items"):
             return add_item(session["user"], body)
         return use_item(method, session["user"], path.removeprefix("/items/"), body)

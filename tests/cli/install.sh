@@ -28,7 +28,7 @@ title='an installed example with the codec of HTTP'
 for file in rest.c server.py; do
     check "rest/$file is missing" [ -s "$prefix/share/doc/antiphon/examples/rest/$file" ]
 done
-printf '%s\n' '{"conn":1,"send":{"method":"GET","path":["cart"]}}' \
+printf '%s\n' '{"conn":1,"send":{"method":"GET","path":["items","a"]}}' \
     '{"conn":1,"recv":{"status":401,"json":{"error":"failed"}}}' >"$dir/rest.jsonl"
 XDG_CACHE_HOME=$dir/cache LD_LIBRARY_PATH=$(dirname "$(find "$prefix" -name 'libantiphon.so')") "$program" check \
     "$prefix/share/doc/antiphon/examples/rest/rest.c" "$dir/rest.jsonl" >"$dir/out" 2>"$dir/err"
