@@ -19,12 +19,13 @@
 #include "oracle/evidence.h"
 #include "oracle/search.h"
 #include "refine/refine_space.h"
+#include "refine/refine_trace.h"
 #include "tree/step_guard.h"
 #include "value/heap.h"
 
 #include <stdlib.h>
 
-enum { DEPTH_MAX = 20000, EVIDENCE_VISITS = 100000, STEPS_BETWEEN_CHECKS = 1024, COLLECT_BYTES = 64 << 20 };
+enum { DEPTH_MAX = 20000, EVIDENCE_VISITS = 100000, STEPS_BETWEEN_CHECKS = 1024, COLLECT_BYTES = 64 << 20, END_ONE_IN = 12 };
 
 /* A hash table from values to numbers, with open addressing; APH_NIL is not a key. */
 typedef struct table {
@@ -143,7 +144,7 @@ static size_t complete_entries_before(aph_value trace, size_t at)
 {
     size_t n = 0;
     for (size_t i = 0; i < at; i++)
-        n += aph_count(aph_at(trace, i)) == 3;
+        n += aphi_refine_entry_complete(aph_at(trace, i));
     return n;
 }
 
@@ -178,6 +179,17 @@ static void report_failure(search *x, aph_oracle *oracle, aph_verdict verdict, a
     }
 }
 
+/* Openings and ends are observations only for a specification with connections. */
+static aph_verdict observe(aph_oracle *oracle, const aph_model *spec, aph_value entry)
+{
+    int64_t client = (int64_t)aphi_refine_entry_client(entry) + 1;
+    aph_value message = aphi_refine_entry_message(entry);
+    if (aphi_is_signal(message) && !spec->connections)
+        return APH_PASS;
+    return aphi_refine_entry_kind(entry) == APHI_REFINE_SENT ? aph_oracle_sent(oracle, client, message, NULL, NULL)
+                                                             : aph_oracle_received(oracle, client, message);
+}
+
 /* Checks a trace with the oracle of the specification; incomplete messages are left out. */
 static void check_trace(search *x, aph_value trace)
 {
@@ -191,31 +203,18 @@ static void check_trace(search *x, aph_value trace)
     x->result.traces++;
     for (size_t i = 0; i < aph_count(trace) && !x->over; i++) {
         aph_value e = aph_at(trace, i);
-        if (aph_count(e) < 3)
-            continue;
-        int64_t client = aph_int_of(aph_at(e, 1)) + 1;
-        aph_verdict verdict = aph_int_of(aph_at(e, 0)) == APHI_REFINE_SENT
-                                  ? aph_oracle_sent(oracle, client, aph_at(e, 2), NULL, NULL)
-                                  : aph_oracle_received(oracle, client, aph_at(e, 2));
+        aph_verdict verdict = aphi_refine_entry_complete(e) ? observe(oracle, x->options->spec, e) : APH_PASS;
         if (verdict != APH_PASS)
             report_failure(x, oracle, verdict, trace, i);
     }
     aph_oracle_close(oracle);
 }
 
-static size_t count_responses(aph_value trace)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < aph_count(trace); i++)
-        n += aph_int_of(aph_at(aph_at(trace, i), 0)) == APHI_REFINE_RECEIVED && aph_count(aph_at(trace, i)) == 3;
-    return n;
-}
-
 /* Sets `answered` if all requests have a response. A specification without rpc needs only one response. */
 static void note_responses(search *x, aph_value trace)
 {
     size_t expected = x->options->spec->rpc ? x->options->clients * x->options->messages : 1;
-    x->answered |= count_responses(trace) >= expected;
+    x->answered |= aphi_refine_trace_responses(trace, false) >= expected;
 }
 
 /* ---- the search -------------------------------------------------------------------------------------------------- */
@@ -249,7 +248,7 @@ static void check_new_trace(search *x, aph_value trace)
 {
     bool is_new;
     lookup_key(&x->explained, trace, &is_new);
-    if (is_new && count_responses(trace))
+    if (is_new && aphi_refine_trace_responses(trace, x->options->spec->connections))
         check_trace(x, trace);
 }
 
@@ -280,6 +279,13 @@ static double visit_state(search *x, aph_value state, size_t depth)
     return schedules;
 }
 
+/* Ends of connections are drawn rarely, so that most schedules are long. */
+static aph_value draw_successor(const aphi_refine_space *g, aphi_choice *choice)
+{
+    bool ends = g->first_end >= g->count || !g->first_end || aphi_choice_chance(choice, 1, END_ONE_IN);
+    return g->states[aphi_choice_below(choice, ends ? g->count : g->first_end)];
+}
+
 static void run_random_schedule(search *x, aphi_choice *choice)
 {
     for (size_t depth = 0; !x->over; depth++) {
@@ -290,7 +296,7 @@ static void run_random_schedule(search *x, aphi_choice *choice)
             break;
         if (depth == DEPTH_MAX)
             finish_search(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "a schedule does not end");
-        x->current = x->space.states[aphi_choice_below(choice, x->space.count)];
+        x->current = draw_successor(&x->space, choice);
     }
     if (x->over)
         return;
