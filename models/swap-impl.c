@@ -13,7 +13,8 @@
  *                 +---------------------------------> DELETED <---------------------------+
  *
  * On a connection in state RECVING, a step receives a byte or the end. On a connection in state SENDING, it sends a
- * chunk of any length. It first closes connections in state DELETED. This is the behaviour of subjects/swap at its sockets.
+ * chunk of any length. It first closes connections in state DELETED. This is the behaviour of subjects/swap at its
+ * sockets.
  * `antiphon refine swap-impl swap-connections` compares it with the linear specification (swap.c).
  *
  * A connection is {"number", "state", "request": bytes, "answer": bytes, "behind": bytes, "ended": true}: the received

@@ -62,15 +62,29 @@ aph_value aphi_refine_clients_open(const aphi_refine_space *g)
     return clients;
 }
 
-void aphi_refine_flaw_set(aphi_refine_space *g, aphi_refine_flaw flaw, aph_fault fault, aph_value trace,
-                          const char *format, ...)
+void aphi_refine_fault_set(aphi_refine_space *g, aph_fault fault, const char *format, ...)
+{
+    va_list args;
+    if (g->flaw)
+        return;
+    g->flaw = APHI_REFINE_FLAW_FAULT;
+    g->fault = fault;
+    va_start(args, format);
+    vsnprintf(g->why, sizeof g->why, format, args);
+    va_end(args);
+}
+
+/* Records a flaw that the client observes. */
+__attribute__((format(printf, 5, 6))) static void report_flaw(aphi_refine_space *g, aphi_refine_flaw flaw,
+                                                              aph_value trace, size_t client, const char *format, ...)
 {
     va_list args;
     if (g->flaw)
         return;
     g->flaw = flaw;
-    g->fault = fault;
+    g->fault = APH_FAULT_NONE;
     g->trace = trace;
+    g->flawed = client;
     va_start(args, format);
     vsnprintf(g->why, sizeof g->why, format, args);
     va_end(args);
@@ -88,12 +102,12 @@ static void begin_response(aphi_refine_space *g, aphi_refine_state *s, size_t cl
 {
     aph_value request, trace = s->field[APHI_REFINE_TRACE];
     if (g->options->spec->rpc && !aphi_refine_trace_request(trace, client, true, &request))
-        aphi_refine_flaw_set(g, APHI_REFINE_FLAW_UNREQUESTED, APH_FAULT_NONE,
-                             aph_push(trace, aphi_refine_entry(APHI_REFINE_RECEIVED, client, bytes)),
-                             "a response begins on connection %zu without a request: %zu requests were sent and "
-                             "answered, and %zu bytes of the next were sent", client + 1,
-                             aphi_refine_client_count(s, client, APHI_REFINE_NEXT),
-                             aphi_refine_client_count(s, client, APHI_REFINE_OFFSET));
+        report_flaw(g, APHI_REFINE_FLAW_UNREQUESTED,
+                    aph_push(trace, aphi_refine_entry(APHI_REFINE_RECEIVED, client, bytes)), client,
+                    "a response begins on connection %zu without a request: %zu requests were sent and answered, and "
+                    "%zu bytes of the next were sent", client + 1,
+                    aphi_refine_client_count(s, client, APHI_REFINE_NEXT),
+                    aphi_refine_client_count(s, client, APHI_REFINE_OFFSET));
     add_entry(g, s, APH_ARRAY_OF(aph_int(APHI_REFINE_RECEIVED), aph_int((int64_t)client)));
 }
 
@@ -103,13 +117,15 @@ static void end_response(aphi_refine_state *s, size_t client, aph_value message)
     *trace = aphi_refine_trace_complete(*trace, client, message);
 }
 
-static void report_malformed(aphi_refine_space *g, aphi_refine_state *s, size_t client, aph_value bytes,
+/* The message is placed at its last byte, so that what happened before is shown. */
+static void report_malformed(aphi_refine_space *g, const aphi_refine_state *s, size_t client, aph_value bytes,
                              const aph_wire *wire)
 {
-    end_response(s, client, bytes);
-    aphi_refine_flaw_set(g, APHI_REFINE_FLAW_MALFORMED, APH_FAULT_NONE, s->field[APHI_REFINE_TRACE],
-                         "connection %zu: not a valid message of %s: byte %zu: %s", client + 1, g->options->spec->name,
-                         wire->at + 1, wire->why);
+    aph_value trace = aphi_refine_trace_drop_incomplete(s->field[APHI_REFINE_TRACE], client);
+    report_flaw(g, APHI_REFINE_FLAW_MALFORMED,
+                aph_push(trace, aphi_refine_entry(APHI_REFINE_RECEIVED, client, bytes)), client,
+                "connection %zu: not a valid message of %s: byte %zu: %s", client + 1, g->options->spec->name,
+                wire->at + 1, wire->why);
 }
 
 /* `ended`: the server sends nothing more. */
@@ -168,9 +184,9 @@ static void check_close(aphi_refine_space *g, aphi_refine_state *s, size_t clien
     if (spec->connections || spec->closes != APH_CLOSES_NEVER)
         return;
     if (open || missing)
-        aphi_refine_flaw_set(g, APHI_REFINE_FLAW_CLOSED, APH_FAULT_NONE, trace,
-                             open ? "the server closes connection %zu, which its client has not closed"
-                                  : "the server closes connection %zu without a response to a request", client + 1);
+        report_flaw(g, APHI_REFINE_FLAW_CLOSED, trace, client,
+                    open ? "the server closes connection %zu, which its client has not closed"
+                         : "the server closes connection %zu without a response to a request", client + 1);
 }
 
 void aphi_refine_client_receive(aphi_refine_space *g, aphi_refine_state *s, size_t client, aph_value bytes)

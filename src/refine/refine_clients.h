@@ -41,9 +41,9 @@ void aphi_refine_client_set_count(aphi_refine_state *s, size_t client, size_t fi
 /* The clients before the first event. */
 aph_value aphi_refine_clients_open(const aphi_refine_space *g);
 
-/* Records the first flaw. */
-void aphi_refine_flaw_set(aphi_refine_space *g, aphi_refine_flaw flaw, aph_fault fault, aph_value trace,
-                          const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* Records a fault of a model, or of the requests, unless a flaw is known. */
+void aphi_refine_fault_set(aphi_refine_space *g, aph_fault fault, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Decodes bytes that reach the client, with the codec of the specification; or APH_CLOSED or APH_BROKEN: the server
  * closes the connection. */

@@ -56,9 +56,8 @@ static aph_value decode_arrived(aphi_refine_space *g, aphi_refine_state *s, size
         if (decoded == APH_MORE || (decoded == APH_MALFORMED && ended))
             break;
         if (decoded == APH_MALFORMED) {
-            aphi_refine_flaw_set(g, APHI_REFINE_FLAW_FAULT, APH_FAULT_REQUEST, s->field[APHI_REFINE_TRACE],
-                                 "a request of %s is not a valid message of %s: byte %zu: %s", g->options->spec->name,
-                                 g->options->model->name, wire.at + 1, wire.why);
+            aphi_refine_fault_set(g, APH_FAULT_REQUEST, "a request of %s is not a valid message of %s: byte %zu: %s",
+                                  g->options->spec->name, g->options->model->name, wire.at + 1, wire.why);
             return APH_NIL;
         }
         arriving = aph_push(arriving ? arriving : APH_ARRAY_OF(aph_int((int64_t)client)), wire.message);
@@ -102,10 +101,9 @@ static void take_signal(aphi_refine_space *g, aphi_refine_state *s, size_t clien
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
-static bool report_model_fault(aphi_refine_space *g, const aphi_refine_state *s, aph_fault fault, const char *why)
+static bool report_model_fault(aphi_refine_space *g, aph_fault fault, const char *why)
 {
-    aphi_refine_flaw_set(g, APHI_REFINE_FLAW_FAULT, fault, s->field[APHI_REFINE_TRACE], "model %s: %s", g->options->model->name,
-                why);
+    aphi_refine_fault_set(g, fault, "model %s: %s", g->options->model->name, why);
     return false;
 }
 
@@ -120,16 +118,16 @@ static bool run_model(aphi_refine_space *g, aphi_refine_state *s, aph_event *eve
         case APHI_NEVER: *event = (aph_event){.kind = APH_EVENT_NEVER}; return true;
         case APHI_ENDED:
             if (r.at < aph_count(*answers))
-                return report_model_fault(g, s, APH_FAULT_IMPURE,
+                return report_model_fault(g, APH_FAULT_IMPURE,
                                           "a step is not a pure function of its state and answers");
             *answers = aph_array(0, NULL);
             break;
-        case APHI_UNKNOWN_REQUEST: return report_model_fault(g, s, APH_FAULT_REQUEST, aphi_step_reason());
-        case APHI_OUT_OF_TIME: return report_model_fault(g, s, APH_FAULT_STUCK, "a step does not end");
-        default: return report_model_fault(g, s, APH_FAULT_CRASH, aphi_step_reason());
+        case APHI_UNKNOWN_REQUEST: return report_model_fault(g, APH_FAULT_REQUEST, aphi_step_reason());
+        case APHI_OUT_OF_TIME: return report_model_fault(g, APH_FAULT_STUCK, "a step does not end");
+        default: return report_model_fault(g, APH_FAULT_CRASH, aphi_step_reason());
         }
     }
-    return report_model_fault(g, s, APH_FAULT_STUCK, "its steps end repeatedly without an event");
+    return report_model_fault(g, APH_FAULT_STUCK, "its steps end repeatedly without an event");
 }
 
 static void answer_event(aphi_refine_space *g, const aphi_refine_state *s, aph_value value)
@@ -216,7 +214,7 @@ static void send_response(aphi_refine_space *g, const aphi_refine_state *s, cons
     aphi_refine_state next = *s;
     aph_value bytes;
     if (!aph_encode(g->options->model->codec, APH_FROM_SERVER, e->value, &bytes)) {
-        report_model_fault(g, s, APH_FAULT_ANSWER, "it sends a value that its codec cannot encode");
+        report_model_fault(g, APH_FAULT_ANSWER, "it sends a value that its codec cannot encode");
         return;
     }
     if (reaches_client(g, s, e->to))
@@ -478,8 +476,7 @@ static bool encode_requests(aphi_refine_space *g)
             if (aph_encode(o->spec->codec, APH_TO_SERVER, o->requests[which], &g->bytes[which]))
                 continue;
             char *text = aph_json_text(o->requests[which], NULL);
-            aphi_refine_flaw_set(g, APHI_REFINE_FLAW_FAULT, APH_FAULT_REQUEST, APH_NIL, "%.100s is not a request of %s", text,
-                        o->spec->name);
+            aphi_refine_fault_set(g, APH_FAULT_REQUEST, "%.100s is not a request of %s", text, o->spec->name);
             free(text);
             return false;
         }

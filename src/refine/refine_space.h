@@ -35,7 +35,8 @@ typedef struct aphi_refine_space {
     bool sampled;
     aphi_refine_flaw flaw;
     aph_fault fault;
-    aph_value trace;        /* the trace that has the flaw */
+    aph_value trace;        /* the trace that has the flaw, unless it is a fault */
+    size_t flawed;          /* the client that observes the flaw, in the last entry that it received */
     char why[400];
 } aphi_refine_space;
 

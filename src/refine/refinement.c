@@ -25,7 +25,13 @@
 
 #include <stdlib.h>
 
-enum { DEPTH_MAX = 20000, EVIDENCE_VISITS = 100000, STEPS_BETWEEN_CHECKS = 1024, COLLECT_BYTES = 64 << 20, END_ONE_IN = 12 };
+enum {
+    DEPTH_MAX = 20000,
+    EVIDENCE_VISITS = 100000,
+    STEPS_BETWEEN_CHECKS = 1024,
+    COLLECT_BYTES = 64 << 20,
+    END_ONE_IN = 12, /* draws of an end in random schedules */
+};
 
 /* A hash table from values to numbers, with open addressing; APH_NIL is not a key. */
 typedef struct table {
@@ -158,6 +164,21 @@ static void collect_allowed(search *x, const aph_oracle *oracle)
     aphi_evidence_close(&e);
 }
 
+static size_t last_received(aph_value trace, size_t client)
+{
+    size_t at = aph_count(trace);
+    while (--at > 0 && (aphi_refine_entry_kind(aph_at(trace, at)) != APHI_REFINE_RECEIVED ||
+                        aphi_refine_entry_client(aph_at(trace, at)) != client))
+        continue;
+    return at;
+}
+
+static void report_observed(search *x, aph_value trace, size_t at)
+{
+    x->result.trace = aphi_refine_trace_lines(trace);
+    x->result.failing = complete_entries_before(trace, at);
+}
+
 static void report_failure(search *x, aph_oracle *oracle, aph_verdict verdict, aph_value trace, size_t at)
 {
     const char *message;
@@ -165,9 +186,11 @@ static void report_failure(search *x, aph_oracle *oracle, aph_verdict verdict, a
     char why[400];
     if (verdict == APH_FAIL) {
         collect_allowed(x, oracle);
-        x->result.trace = aphi_refine_trace_lines(trace);
-        x->result.failing = complete_entries_before(trace, at);
-        finish_search(x, APHI_REFINES_NOT, APH_FAULT_NONE, "the specification does not allow a response");
+        report_observed(x, trace, at);
+        finish_search(x, APHI_REFINES_NOT, APH_FAULT_NONE,
+                      aphi_is_signal(aphi_refine_entry_message(aph_at(trace, at)))
+                          ? "the specification does not allow the close of a connection"
+                          : "the specification does not allow a response");
     } else if (fault) {
         snprintf(why, sizeof why, "model %s: %s", x->options->spec->name, message);
         finish_search(x, APHI_REFINES_FAULT, fault, why);
@@ -231,8 +254,7 @@ static void report_flaw(search *x)
         return;
     }
     if (g->flaw != APHI_REFINE_FLAW_FAULT)
-        x->result.trace = aphi_refine_trace_lines(g->trace);
-    x->result.failing = aph_count(x->result.trace) - 1;
+        report_observed(x, g->trace, last_received(g->trace, g->flawed));
     finish_search(x, g->flaw == APHI_REFINE_FLAW_FAULT ? APHI_REFINES_FAULT : APHI_REFINES_NOT, g->fault, g->why);
 }
 
