@@ -115,10 +115,9 @@ static const aph_model *const mutants[] = {
 /* The defect of a variant. */
 typedef enum defect {
     NOTHING,
-    FORGETS_ON_CLOSE,   /* the message is lost when its client closes */
-    RESETS_ON_ACCEPT,   /* a new connection resets the message */
-    HANGS_UP,           /* the connection is closed after each response */
-    NEVER_CLOSES,
+    FORGETS_ON_CLOSE, /* a close resets the stored message */
+    RESETS_ON_ACCEPT, /* a new connection resets the stored message */
+    HANGS_UP,         /* the connection is closed after each response */
 } defect;
 
 /* The state is {"last": MESSAGE, "open": {CONNECTION: true}}. */
@@ -133,8 +132,7 @@ static void step_connections(aph *m, aph_value *state)
     } else if (q.message == APH_CLOSED || q.message == APH_BROKEN) {
         open = aph_remove(open, name);
         last = wrong == FORGETS_ON_CLOSE ? aph_str("000") : last;
-        if (wrong != NEVER_CLOSES)
-            aph_close(m, q.from);
+        aph_close(m, q.from);
     } else {
         swap(m, q, &last);
         if (wrong == HANGS_UP)
@@ -157,7 +155,6 @@ static const aph_model *const mutants_connections[] = {
     VARIANT("forgets-on-close", "a close resets the stored message", FORGETS_ON_CLOSE),
     VARIANT("resets-on-accept", "a new connection resets the stored message", RESETS_ON_ACCEPT),
     VARIANT("hangs-up", "closes the connection after each response", HANGS_UP),
-    VARIANT("never-closes", "does not close a connection after its client", NEVER_CLOSES),
     NULL,
 };
 
