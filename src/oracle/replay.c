@@ -69,6 +69,17 @@ static bool is_in_order(const replay *r, size_t request)
     return true;
 }
 
+/* Returns the event with which the client left the connection: it then discards what arrives; SIZE_MAX if there is
+ * none. */
+static size_t find_leaving(const replay *r, int64_t connection)
+{
+    const aphi_history_event *e = r->history->events;
+    for (size_t i = 0; i < r->history->count; i++)
+        if (!e[i].answer && e[i].connection == connection && (e[i].message == APH_LEFT || e[i].message == APH_BROKEN))
+            return i;
+    return SIZE_MAX;
+}
+
 /* With bounded buffers: moves `now` to the event after which there is room for one more response. */
 static bool find_room(replay *r, size_t request)
 {
@@ -78,10 +89,11 @@ static bool find_room(replay *r, size_t request)
         if (r->sent_to[i] != connection)
             continue;
         held++;
-        if (held == r->history->buffer && r->sent[i] == SIZE_MAX)
+        size_t room = r->sent[i] != SIZE_MAX ? r->sent[i] : find_leaving(r, connection);
+        if (held == r->history->buffer && room == SIZE_MAX)
             return false;
-        if (held == r->history->buffer && r->now < r->sent[i] + 1)
-            r->now = r->sent[i] + 1;
+        if (held == r->history->buffer && r->now < room + 1)
+            r->now = room + 1;
     }
     return true;
 }
@@ -298,7 +310,8 @@ static void run_order(replay *r, const aph_model *model, aph_value state)
         if (e->answer && !r->done[i])
             fail(r, "a response is not explained", e->number);
         bool ended = aph_has(r->closed, aph_int(e->connection)) || aph_has(r->broken, aph_int(e->connection));
-        if (!e->answer && !e->lost && !ended && !r->done[i] && r->history->buffer && find_blocked(r, i) != SIZE_MAX)
+        bool occupies = !e->answer && !e->lost && !ended && !aphi_is_signal(e->message);
+        if (occupies && !r->done[i] && r->history->buffer && find_blocked(r, i) != SIZE_MAX)
             fail(r, "a request is never taken, although the buffer of its connection was needed for later ones",
                  e->number);
     }

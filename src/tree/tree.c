@@ -8,14 +8,18 @@
  * Invariants: 1. no field of a tree changes after it is made, except its reference count
  *             2. each live tree is on one list, so that its values are roots
  * Not done:   freeing the contexts of continuations, which belong to the caller. */
-#include "tree/step.h"
+#include "tree/tree.h"
 
 #include "base/memory.h"
 #include "base/plain_text.h"
+#include "tree/step.h"
+#include "tree/step_guard.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+enum { IDLE_STEPS_MAX = 10000 }; /* steps in a row without an event */
 
 typedef enum tree_kind { RETURN, TRIGGER, BIND, INTERPRET, MODEL } tree_kind;
 
@@ -32,6 +36,7 @@ struct aph_tree {
     void *context;
     const aph_model *model;
     aph_value answers; /* MODEL: array */
+    aphi_tree_fault *fault; /* MODEL: receives a fault of the model; NULL: a fault aborts */
 };
 
 static _Thread_local aph_tree *live;
@@ -87,37 +92,81 @@ void aph_tree_drop(aph_tree *t)
 
 /* ---- a model inside a step --------------------------------------------------------------------------------------- */
 
-static _Noreturn void abort_model(const aph_model *model, const char *what)
+static const aph_tree never = {.kind = TRIGGER, .event = {.kind = APH_EVENT_NEVER}};
+
+static aph_fault fault_of(aphi_ending ending)
 {
-    aphi_print(stderr, "antiphon: model %s: %s\n", model->name, what);
-    abort();
+    switch (ending) {
+    case APHI_UNKNOWN_REQUEST: return APH_FAULT_REQUEST;
+    case APHI_MISCALLED: return APH_FAULT_CALL;
+    case APHI_OUT_OF_TIME: return aphi_guard_stuck() ? APH_FAULT_STUCK : APH_FAULT_NONE;
+    case APHI_ENDED: return APH_FAULT_IMPURE;
+    default: return APH_FAULT_CRASH;
+    }
+}
+
+/* Records the fault in *fault, and abandons the branch. */
+static aph_tree *fail_model(const aph_model *model, aphi_tree_fault *fault, aph_fault kind, const char *what)
+{
+    if (!fault) {
+        aphi_print(stderr, "antiphon: model %s: %s\n", model->name, what);
+        abort();
+    }
+    if (!fault->model) {
+        fault->model = model;
+        fault->kind = kind;
+        snprintf(fault->message, sizeof fault->message, "%s", what);
+    }
+    return make_tree(never);
+}
+
+static const char *what_of(aphi_ending ending)
+{
+    return ending == APHI_OUT_OF_TIME ? "a step of the model does not end" : aphi_step_reason();
 }
 
 /* Runs the model to its next event, over any number of steps. */
-static aph_tree *run_model(const aph_model *model, aph_value state, aph_value answers)
+static aph_tree *run_model(const aph_model *model, aph_value state, aph_value answers, aphi_tree_fault *fault)
 {
-    for (;;) {
+    for (int idle = 0; idle < IDLE_STEPS_MAX; idle++) {
         aphi_answers r = {.answers = answers};
         aphi_ending ending = aphi_step_replay(model, &state, &r);
         switch (ending) {
         case APHI_LEFT:
-            return make_tree(
-                (aph_tree){.kind = MODEL, .value = state, .answers = answers, .event = r.event, .model = model});
-        case APHI_NEVER:
-            return make_tree((aph_tree){.kind = TRIGGER, .event = {.kind = APH_EVENT_NEVER}});
+            return make_tree((aph_tree){.kind = MODEL, .value = state, .answers = answers, .event = r.event,
+                                        .model = model, .fault = fault});
+        case APHI_NEVER: return make_tree(never);
         case APHI_ENDED:
             if (r.at < aph_count(answers))
-                abort_model(model, "the step ended before it used its answers: it is not a pure function of them");
+                return fail_model(model, fault, APH_FAULT_IMPURE,
+                                  "the step ended before it used its answers: it is not a pure function of them");
             answers = aph_array(0, NULL);
             break;
-        default: abort_model(model, aphi_step_reason());
+        default: return fail_model(model, fault, fault_of(ending), what_of(ending));
         }
     }
+    return fail_model(model, fault, APH_FAULT_STUCK, "the step ends again and again without an event");
+}
+
+aph_tree *aphi_tree_resume(const aph_model *model, aph_value state, aph_value answers, aphi_tree_fault *fault)
+{
+    return run_model(model, state, answers, fault);
+}
+
+aph_tree *aphi_tree_replace(const aph_tree *t, aph_value state, aph_value answers)
+{
+    assert(t->kind == MODEL);
+    return run_model(t->model, state, answers, t->fault);
+}
+
+aph_value aphi_tree_answers(const aph_tree *t)
+{
+    return t->kind == MODEL ? t->answers : APH_NIL;
 }
 
 aph_tree *aph_tree_at(const aph_model *model, aph_value state)
 {
-    return run_model(model, state, aph_array(0, NULL));
+    return run_model(model, state, aph_array(0, NULL), NULL);
 }
 
 aph_tree *aph_tree_of(const aph_model *model)
@@ -204,7 +253,7 @@ aph_tree *aph_tree_answer(aph_tree *t, aph_value answer)
     case BIND: return bind_answer(t, answer);
     case INTERPRET:
         return interpret_tree(aph_tree_keep(t->first), aph_tree_answer(t->second, answer), t->handler, t->context);
-    case MODEL: return run_model(t->model, t->value, aph_push(t->answers, answer));
+    case MODEL: return run_model(t->model, t->value, aph_push(t->answers, answer), t->fault);
     case RETURN: break;
     }
     assert(!"a finished tree has no answer");

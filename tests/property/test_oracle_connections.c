@@ -108,7 +108,7 @@ static void compare_manner(manner how, bool promises)
         model.reads = reads;
         model.commute = commute;
     }
-    subject s = {&model, NULL, make_request, make_answer, 0};
+    subject s = {&model, NULL, make_request, make_answer, 0, NULL};
     assert_true(compare_many(&s, compare_cases(600), 10));
     assert_true(compare_crowded(&s, compare_cases(100)));
 }

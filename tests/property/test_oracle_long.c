@@ -114,7 +114,7 @@ static void run(const aph_model *model, aph_value (*request)(aphi_choice *c), si
 {
     size_t scaled = compare_cases(usual), requests = scaled < REQUESTS_LEAST ? REQUESTS_LEAST : scaled;
     aphi_choice c = aphi_choice_seed(7);
-    subject s = {model, NULL, request, impossible, 0};
+    subject s = {model, NULL, request, impossible, 0, NULL};
     history h = {0};
     history_shape shape = {.requests = requests, .connections = CONNECTIONS, .whole = true, .paired = true};
     history_make(&h, &s, shape, &c);

@@ -184,7 +184,7 @@ static void false_promises(void **state)
         const char *promise;
     } all[] = {{&parts, ".part"}, {&commutes, ".commute"}, {&reads, "read"}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        subject s = {all[i].model, NULL, make_request, make_answer, 0};
+        subject s = {all[i].model, NULL, make_request, make_answer, 0, NULL};
         assert_true(check_histories(&s, compare_cases(600), all[i].promise).blamed > 20);
     }
 }
@@ -194,7 +194,7 @@ static void false_eager(void **state)
 {
     (void)state;
     aph_model model = {.version = APH_MODEL_VERSION, .name = "false eager", .step = count_writes, .eager = true};
-    subject s = {&model, NULL, make_request, make_answer, 0};
+    subject s = {&model, NULL, make_request, make_answer, 0, NULL};
     assert_true(check_histories(&s, compare_cases(600), ".eager").blamed > 10);
 }
 

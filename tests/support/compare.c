@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "dualize.h"
+#include "endpoints.h"
 #include "enumerate.h"
 #include "oracle/explanation.h"
 #include "oracle/replay.h"
@@ -294,7 +295,7 @@ int compare_one(const subject *s, const history *h, bool slow, compare_count *co
     int difference = compare_in(s, h, ENUMERATE_TCP, e, count);
     if (!difference && slow)
         difference = compare_slow(s, h, e, count);
-    if (!difference && history_is_sequential(h))
+    if (!difference && (history_is_sequential(h) || s->model->connections))
         difference = compare_in(s, h, ENUMERATE_SYNC, enumerate(s, h, ENUMERATE_SYNC), count);
     return difference;
 }
@@ -313,6 +314,8 @@ static bool still_wrong(const subject *s, const history *h, enumerate_env env, i
 {
     compare_count unused = {0};
     if (s->model->rpc && env != ENUMERATE_UDP && !history_is_paired(h))
+        return false;
+    if (s->model->connections && !endpoints_allow(h))
         return false;
     if (env == ENUMERATE_ENVS)
         return compare_one(s, h, true, &unused) == difference;
@@ -345,6 +348,15 @@ static void shrink_history(const subject *s, history *h, enumerate_env env, int 
         i = remove_event(s, h, i, env, difference) ? 0 : i + 1;
 }
 
+static void make_history(history *h, const subject *s, history_shape shape, aphi_choice *c)
+{
+    if (s->vary)
+        s->vary(c);
+    history_make(h, s, shape, c);
+    if (aphi_choice_chance(c, 3, 5))
+        history_mutate(h, s, shape, c);
+}
+
 bool compare_many(const subject *s, size_t histories, unsigned slow)
 {
     compare_count count = {0};
@@ -356,9 +368,7 @@ bool compare_many(const subject *s, size_t histories, unsigned slow)
         history_shape shape = history_random_shape(&c, s);
         if (i % 256 == 0)
             aph_collect();
-        history_make(&h, s, shape, &c);
-        if (aphi_choice_chance(&c, 3, 5))
-            history_mutate(&h, s, shape, &c);
+        make_history(&h, s, shape, &c);
         difference = compare_one(s, &h, aphi_choice_chance(&c, slow, 100), &count);
     }
     if (difference) {
@@ -409,9 +419,7 @@ static bool compare_shaped(const subject *s, enumerate_env env, size_t histories
         history_shape shape = random_shape(&c, s, env);
         if (i % 256 == 0)
             aph_collect();
-        history_make(&h, s, shape, &c);
-        if (aphi_choice_chance(&c, 3, 5))
-            history_mutate(&h, s, shape, &c);
+        make_history(&h, s, shape, &c);
         difference = compare_one_in(s, &h, env, &count);
     }
     if (difference) {

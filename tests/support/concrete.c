@@ -55,9 +55,12 @@ aph_value concrete_value(const subject *s, aph_kind sort, bool bounded, int64_t 
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
+/* Messages that are sent on a closed connection are lost. */
 static aph_value posted(aph_value mail, int64_t to, aph_value message)
 {
     aph_value waiting = aph_get(mail, aph_int(to));
+    if (waiting && aph_at(waiting, aph_count(waiting) - 1) == APH_CLOSED)
+        return mail;
     return aph_set(mail, aph_int(to), waiting ? aph_push(waiting, message) : APH_ARRAY_OF(message));
 }
 

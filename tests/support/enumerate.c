@@ -11,12 +11,12 @@
 #include "enumerate.h"
 
 #include "concrete.h"
+#include "enumerate_connections.h"
+#include "picks.h"
 #include "wordset.h"
 
 #include <assert.h>
 #include <string.h>
-
-enum { PICKS_MOST = 16 };
 
 typedef struct search {
     const subject *subject;
@@ -33,33 +33,6 @@ typedef struct place {
     uint8_t taken[HISTORY_CONNECTIONS]; /* number of requests taken from each connection */
     uint64_t copies;                    /* in unordered environments: how often each request was taken, two bits each */
 } place;
-
-/* ---- all ways to pick -------------------------------------------------------------------------------------------- */
-
-/* The sequence of picks, as a number whose digits have different bases. */
-typedef struct odometer {
-    size_t digit[PICKS_MOST], base[PICKS_MOST], count, at;
-} odometer;
-
-static size_t pick_digit(void *context, size_t n)
-{
-    odometer *o = context;
-    if (o->at == o->count) {
-        assert(o->count < PICKS_MOST);
-        o->digit[o->count++] = 0;
-    }
-    o->base[o->at] = n;
-    return o->digit[o->at++];
-}
-
-/* Advances to the next number. Digits that the last run did not use are dropped. */
-static bool next_picks(odometer *o)
-{
-    for (o->count = o->at, o->at = 0; o->count > 0; o->count--)
-        if (++o->digit[o->count - 1] < o->base[o->count - 1])
-            return true;
-    return false;
-}
 
 /* ---- the search -------------------------------------------------------------------------------------------------- */
 
@@ -79,15 +52,15 @@ static const history_seen *next_request(const search *s, const place *p, int64_t
 
 static bool explain_after(search *s, const place *p, const history_seen *request)
 {
-    odometer o = {0};
+    picks o = {0};
     do {
         place next = *p;
-        if (concrete_feed(&next.server, s->subject, request->connection, request->message, pick_digit, &o)) {
+        if (concrete_feed(&next.server, s->subject, request->connection, request->message, picks_next_digit, &o)) {
             next.taken[request->connection]++;
             if (explain(s, next))
                 return true;
         }
-    } while (next_picks(&o));
+    } while (picks_advance(&o));
     return false;
 }
 
@@ -232,13 +205,15 @@ static bool explain(search *s, place p)
 
 enumerated enumerate(const subject *s, const history *h, enumerate_env env)
 {
+    if (s->model->connections)
+        return enumerate_connections(s, h, env);
     search x = {.subject = s, .history = h, .env = env};
-    odometer o = {0};
+    picks o = {0};
     bool explained = false;
     do {
         place p = {0};
-        explained = concrete_begin(&p.server, s, pick_digit, &o) && explain(&x, p);
-    } while (!explained && next_picks(&o));
+        explained = concrete_begin(&p.server, s, picks_next_digit, &o) && explain(&x, p);
+    } while (!explained && picks_advance(&o));
     wordset_deinit(&x.failed);
     return (enumerated){explained, x.reached};
 }

@@ -9,6 +9,8 @@
 
 #include "base/memory.h"
 #include "concrete.h"
+#include "connection_histories.h"
+#include "endpoints.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -240,6 +242,10 @@ static void run_concurrently(world *w)
 void history_make(history *h, const subject *s, history_shape shape, aphi_choice *c)
 {
     world w = {.subject = s, .shape = shape, .history = h, .choice = c};
+    if (s->model->connections) {
+        connection_history_make(h, s, shape, c);
+        return;
+    }
     h->count = 0;
     while (!concrete_begin(&w.server, s, pick_random, c))
         continue;
@@ -304,23 +310,45 @@ static void insert_quiet(history *h, aphi_choice *c)
     move_event(h, h->count - 1, aphi_choice_below(c, h->count));
 }
 
+static void remove_answer(history *h, aphi_choice *c)
+{
+    size_t i = random_answer(h, c);
+    if (i < h->count)
+        history_remove(h, i);
+}
+
 static void cut_history(history *h, aphi_choice *c)
 {
     if (h->count > 2)
         h->count -= 1 + aphi_choice_below(c, 2);
 }
 
+static void mutate_once(history *h, const subject *s, history_shape shape, aphi_choice *c)
+{
+    if (s->model->connections && aphi_choice_chance(c, 1, 2)) {
+        aphi_choice_chance(c, 1, 3) ? connection_history_change_end(h, c) : remove_answer(h, c);
+        return;
+    }
+    switch (aphi_choice_below(c, shape.sequential ? 2 : shape.quiets ? 8 : 7)) {
+    case 0:
+    case 2: change_answer(h, s, c); break;
+    case 1:
+    case 3: swap_answers(h, c); break;
+    case 4:
+    case 5: move_random_event(h, shape.paired, c); break;
+    case 6: cut_history(h, c); break;
+    default: insert_quiet(h, c); break;
+    }
+}
+
 void history_mutate(history *h, const subject *s, history_shape shape, aphi_choice *c)
 {
-    for (size_t times = 1 + aphi_choice_below(c, 2); times > 0; times--)
-        switch (aphi_choice_below(c, shape.sequential ? 2 : shape.quiets ? 8 : 7)) {
-        case 0:
-        case 2: change_answer(h, s, c); break;
-        case 1:
-        case 3: swap_answers(h, c); break;
-        case 4:
-        case 5: move_random_event(h, shape.paired, c); break;
-        case 6: cut_history(h, c); break;
-        default: insert_quiet(h, c); break;
-        }
+    history before = {0};
+    for (size_t times = 1 + aphi_choice_below(c, 2); times > 0; times--) {
+        history_copy(&before, h);
+        mutate_once(h, s, shape, c);
+        if (s->model->connections && !endpoints_allow(h))
+            history_copy(h, &before);
+    }
+    history_deinit(&before);
 }

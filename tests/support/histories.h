@@ -33,6 +33,7 @@ typedef struct subject {
     aph_value (*request)(aphi_choice *c);
     aph_value (*answer)(aphi_choice *c);    /* a plausible wrong response */
     unsigned requests_most;                 /* requests in a history of random shape; 0 means 6 */
+    void (*vary)(aphi_choice *c);           /* changes the model before each history; NULL: it stays the same */
 } subject;
 
 /* Parameters of a history. */

@@ -50,7 +50,7 @@ static aph_value register_answer(aphi_choice *c)
     return at == 0 ? aph_str("ok") : at == 1 ? aph_bool(false) : at == 2 ? aph_bool(true) : register_value(c);
 }
 
-const subject subject_register = {&aph_model_register, NULL, register_request, register_answer, 0};
+const subject subject_register = {&aph_model_register, NULL, register_request, register_answer, 0, NULL};
 
 static aph_value kv_request(aphi_choice *c)
 {
@@ -65,7 +65,7 @@ static aph_value kv_answer(aphi_choice *c)
     return ONE_OF(c, "", "a", "b", "aa", "ab", "ba", "ok");
 }
 
-const subject subject_kv = {&aph_model_kv, NULL, kv_request, kv_answer, 0};
+const subject subject_kv = {&aph_model_kv, NULL, kv_request, kv_answer, 0, NULL};
 
 static aph_value swap_request(aphi_choice *c)
 {
@@ -77,7 +77,7 @@ static aph_value swap_answer(aphi_choice *c)
     return aphi_choice_chance(c, 1, 4) ? aph_str("000") : small(c, 1, 3);
 }
 
-const subject subject_swap = {&aph_model_swap, NULL, swap_request, swap_answer, 0};
+const subject subject_swap = {&aph_model_swap, NULL, swap_request, swap_answer, 0, NULL};
 
 static aph_value queue_request(aphi_choice *c)
 {
@@ -91,7 +91,7 @@ static aph_value queue_answer(aphi_choice *c)
     return at == 0 ? aph_str("ok") : at == 1 ? APH_NIL : small(c, 1, 2);
 }
 
-const subject subject_queue = {&aph_model_queue, NULL, queue_request, queue_answer, 0};
+const subject subject_queue = {&aph_model_queue, NULL, queue_request, queue_answer, 0, NULL};
 
 static aph_value tag(aphi_choice *c)
 {
@@ -120,7 +120,7 @@ static aph_value etag_kv_answer(aphi_choice *c)
 
 /* Requests compare tags with s and t only; u, v and w remain for the server. */
 const subject subject_etag_kv = {&aph_model_etag_kv, (const char *const[]){"s", "t", "u", "v", "w", NULL},
-                                 etag_kv_request, etag_kv_answer, 0};
+                                 etag_kv_request, etag_kv_answer, 0, NULL};
 
 /* ---- http -------------------------------------------------------------------------------------------------------- */
 
@@ -226,7 +226,7 @@ static aph_value relay_answer(aphi_choice *c)
     return APH_ARRAY_OF(small(c, 0, 3), ONE_OF(c, "a", "b"));
 }
 
-const subject subject_relay = {&relay, NULL, relay_request, relay_answer, 0};
+const subject subject_relay = {&relay, NULL, relay_request, relay_answer, 0, NULL};
 
 /* ---- lock -------------------------------------------------------------------------------------------------------- */
 
@@ -273,7 +273,7 @@ static aph_value lock_answer(aphi_choice *c)
     return at == 0 ? aph_str("ok") : at == 1 ? aph_str("not yours") : APH_ARRAY_OF(small(c, 1, 3), small(c, 1, 3));
 }
 
-const subject subject_lock = {&lock, NULL, lock_request, lock_answer, 0};
+const subject subject_lock = {&lock, NULL, lock_request, lock_answer, 0, NULL};
 
 /* ---- greeter ----------------------------------------------------------------------------------------------------- */
 
@@ -311,7 +311,7 @@ static aph_value greeter_answer(aphi_choice *c)
     return aphi_choice_chance(c, 1, 3) ? ONE_OF(c, "hello", "hi", "good day") : small(c, 1, 6);
 }
 
-const subject subject_greeter = {&greeter, NULL, greeter_request, greeter_answer, 0};
+const subject subject_greeter = {&greeter, NULL, greeter_request, greeter_answer, 0, NULL};
 
 /* ---- chatty ------------------------------------------------------------------------------------------------------ */
 
@@ -455,7 +455,7 @@ static aph_value counters_answer(aphi_choice *c)
     return aphi_choice_chance(c, 1, 6) ? aph_str("ok") : small(c, 0, 3);
 }
 
-const subject subject_counters = {&counters, NULL, counters_request, counters_answer, 0};
+const subject subject_counters = {&counters, NULL, counters_request, counters_answer, 0, NULL};
 
 /* ---- dice -------------------------------------------------------------------------------------------------------- */
 
@@ -501,7 +501,7 @@ static aph_value dice_answer(aphi_choice *c)
     return at < 2 ? aph_bool(at == 0) : APH_ARRAY_OF(small(c, 0, 4), small(c, 0, 6));
 }
 
-const subject subject_dice = {&dice, NULL, dice_request, dice_answer, 0};
+const subject subject_dice = {&dice, NULL, dice_request, dice_answer, 0, NULL};
 
 /* ---- sessions ---------------------------------------------------------------------------------------------------- */
 
@@ -550,4 +550,4 @@ static aph_value sessions_answer(aphi_choice *c)
     return at == 0 ? APH_NIL : at < 3 ? aph_bool(at == 1) : small(c, 1, 2);
 }
 
-const subject subject_sessions = {&sessions, NULL, sessions_request, sessions_answer, 0};
+const subject subject_sessions = {&sessions, NULL, sessions_request, sessions_answer, 0, NULL};
