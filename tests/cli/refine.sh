@@ -6,29 +6,46 @@
 
 # ---- the implementation of the swap server ---------------------------------------------------------------------------
 
-run 0 refine --random 100 --chunks 2 swap-impl swap
+run 0 refine --random 100 --messages 1 --chunks 2 swap-impl swap
 out 'swap-impl refines swap'
 out 'different traces'
 out 'random schedules'
 quiet_err
+run 0 refine --random 100 --messages 1 --chunks 2 swap-impl swap-connections
+out 'swap-impl refines swap-connections'
+quiet_err
 
-# Every mutant has a counterexample, which antiphon check rejects.
-variants='shared-request shared-answer early echo late-keep zero rewind misdirected'
+# Every mutant has a counterexample, which antiphon check rejects, unless only the close of a connection is wrong.
+variants='shared-request shared-answer early echo late-keep zero rewind misdirected accept-dirty accept-resets close-early
+    close-completes close-keeps'
 n=0
 for variant in $variants; do
     n=$((n + 1))
-    run 1 refine --random 0 --mutate "$variant" --trace "$dir/trace.jsonl" swap-impl swap
-    out 'does not refine swap'
-    run 1 refine --random 0 --mutate $n --json swap-impl swap
-    out "\"mutant\":\"$variant\""
-    out '"verdict":"fail"'
-    out '"trace":[{'
-    "$ANTIPHON" check swap "$dir/trace.jsonl" >"$dir/out" 2>"$dir/err"
-    case $? in
-    1 | 14) ;; # not explained, or a response without a request
-    *) fail "check does not reject the counterexample of $variant" ;;
-    esac
+    for spec in swap swap-connections; do
+        run 1 refine --random 0 --messages 1 --mutate "$variant" --trace "$dir/trace.jsonl" swap-impl $spec
+        out "does not refine $spec"
+        out 'opens'
+        run 1 refine --random 0 --messages 1 --mutate $n --json swap-impl $spec
+        out "\"mutant\":\"$variant\""
+        out '"verdict":"fail"'
+        out '"trace":[{"conn":1,"open":true}'
+        "$ANTIPHON" check $spec "$dir/trace.jsonl" >"$dir/out" 2>"$dir/err"
+        case $? in
+        1 | 14) ;; # not explained, or a response without a request
+        *) fail "check $spec does not reject the counterexample of $variant" ;;
+        esac
+    done
 done
+
+# A close in the middle of a response; the rest of a response for another client.
+run 1 refine --random 0 --mutate close-early swap-impl swap-connections
+out 'the input ends in the middle of a message'
+out 'closes its side'
+run 1 refine --random 0 --mutate close-keeps --messages 1 swap-impl swap-connections
+out 'resets'
+# Without connections, the specification allows a close only after the client's.
+run 1 refine --random 0 --mutate hangs-up swap-connections swap
+out 'the server closes connection 1, which its client has not closed'
 
 # Random schedules also find a counterexample; the same seed gives the same result.
 run 1 refine --clients 1 --messages 1 --mutate late-keep --seed 3 --json swap-impl swap
@@ -38,9 +55,9 @@ sed 's/"milliseconds":[0-9]*//' "$dir/out" >"$dir/second"
 check 'the same seed gives another result' cmp -s "$dir/first" "$dir/second"
 
 # The reductions change the number of states, not the result.
-run 0 refine --random 0 --clients 2 --messages 1 --chunks 2 --json swap-impl swap
+run 0 refine --random 0 --clients 1 --messages 1 --json swap-impl swap
 reduced=$(sed 's/.*"states":\([0-9]*\).*/\1/' "$dir/out")
-run 0 refine --random 0 --clients 2 --messages 1 --chunks 2 --json --unreduced swap-impl swap
+run 0 refine --random 0 --clients 1 --messages 1 --json --unreduced swap-impl swap
 unreduced=$(sed 's/.*"states":\([0-9]*\).*/\1/' "$dir/out")
 check "$reduced states with reductions, $unreduced without" [ "$reduced" -lt $((unreduced / 2)) ]
 
@@ -50,6 +67,23 @@ for model in swap register kv queue etag-kv; do
     run 0 refine --random 50 $model $model
     out "$model refines $model"
 done
+
+# Servers that open and close connections.
+for model in greeter limit chat login; do
+    run 0 refine --random 20 --messages 1 "$ANTIPHON_ROOT/examples/connections/$model.c" \
+        "$ANTIPHON_ROOT/examples/connections/$model.c"
+    out "$model refines $model"
+done
+# wrong NAME MODEL PATTERN REPLACEMENT: a variant of the model does not refine it.
+wrong() {
+    sed "s/$3/$4/" "$ANTIPHON_ROOT/examples/connections/$2.c" >"$dir/$1.c"
+    check "$1 equals $2" test "$(cmp -s "$dir/$1.c" "$ANTIPHON_ROOT/examples/connections/$2.c"; echo $?)" -eq 1
+    run 1 refine --random 0 "$dir/$1.c" "$ANTIPHON_ROOT/examples/connections/$2.c"
+    out "$2 does not refine $2"
+}
+wrong late-greeting greeter 'q.message == APH_OPENED' 'aph_str_is(q.message, "ping")'
+wrong forgets-to-announce chat '"left"' '"joined"'
+wrong counts-closed limit 'q.message == APH_CLOSED || q.message == APH_BROKEN' 'q.message == APH_BROKEN'
 
 # The other direction: the implementation receives bytes in chunks of three.
 run 0 refine --random 0 --messages 3 swap swap-impl
@@ -87,7 +121,7 @@ err '--clients 0: not a whole number from 1'
 run 2 refine --frob swap swap
 err '--frob: no such option'
 run 2 refine --mutate 9 swap-impl swap
-err '1 to 8'
+err '1 to 13'
 run 30 refine swap no-such
 
 # ---- limits ----------------------------------------------------------------------------------------------------------
