@@ -81,7 +81,7 @@ wrong() {
     run 1 refine --random 0 "$dir/$1.c" "$ANTIPHON_ROOT/examples/connections/$2.c"
     out "$2 does not refine $2"
 }
-wrong late-greeting greeter 'q.message == APH_OPENED' 'aph_str_is(q.message, "ping")'
+wrong impolite greeter '"bye"' '"hello"'
 wrong forgets-to-announce chat '"left"' '"joined"'
 wrong counts-closed limit 'q.message == APH_CLOSED || q.message == APH_BROKEN' 'q.message == APH_BROKEN'
 
@@ -120,7 +120,7 @@ run 2 refine --clients 0 swap swap
 err '--clients 0: not a whole number from 1'
 run 2 refine --frob swap swap
 err '--frob: no such option'
-run 2 refine --mutate 9 swap-impl swap
+run 2 refine --mutate 14 swap-impl swap
 err '1 to 13'
 run 30 refine swap no-such
 
