@@ -3,19 +3,33 @@
  * tcp_buffered.c - the network tcp:N: like tcp, but a connection holds at most N messages in each direction.
  *
  * A client sends only if there is room. The server receives a request only if there is room for a response; so what the
- * server has sent must be absorbed before. Openings and ends of connections take no room. */
+ * server has sent must be absorbed before. Openings and ends of connections take no room, and a server that has closed a
+ * connection no longer waits for it. */
 #include "networks.h"
 #include "queues.h"
 
 static bool is_full(aph *m, aph_value queues, bool to_server, aph_connection connection)
 {
-    return aph_count(queue_of(queues, to_server, connection)) >= *(const size_t *)aph_data(m);
+    aph_value queue = queue_of(queues, to_server, connection);
+    size_t n = 0;
+    for (size_t i = 0; i < aph_count(queue); i++)
+        n += !is_signal(aph_packet_of(aph_at(queue, i)).message);
+    return n >= *(const size_t *)aph_data(m);
+}
+
+static bool has_closed(aph_value queues, aph_connection connection)
+{
+    aph_value queue = queue_of(queues, false, connection);
+    return aph_count(queue) && aph_packet_of(aph_at(queue, aph_count(queue) - 1)).message == APH_CLOSED;
 }
 
 static bool must_wait(aph *m, aph_value queues, aph_value packet)
 {
+    if (!packet)
+        return false;
     aph_packet p = aph_packet_of(packet);
-    return packet && p.to_server && !is_signal(p.message) && is_full(m, queues, false, p.connection);
+    return p.to_server && !is_signal(p.message) && !has_closed(queues, p.connection) &&
+           is_full(m, queues, false, p.connection);
 }
 
 static aph_value ways_with_room(aph *m, aph_value queues)
