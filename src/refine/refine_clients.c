@@ -93,7 +93,7 @@ __attribute__((format(printf, 5, 6))) static void report_flaw(aphi_refine_space 
 static void add_entry(const aphi_refine_space *g, aphi_refine_state *s, aph_value entry)
 {
     aph_value *trace = &s->field[APHI_REFINE_TRACE];
-    *trace = aphi_refine_trace_add(*trace, entry, !g->options->unreduced);
+    *trace = aphi_refine_trace_add(*trace, entry, !g->options->unreduced && !g->options->network);
 }
 
 /* ---- receiving --------------------------------------------------------------------------------------------------- */
@@ -118,8 +118,8 @@ static void end_response(aphi_refine_state *s, size_t client, aph_value message)
 }
 
 /* The message is placed at its last byte, so that what happened before is shown. */
-static void report_malformed(aphi_refine_space *g, const aphi_refine_state *s, size_t client, aph_value bytes,
-                             const aph_wire *wire)
+void aphi_refine_malformed(aphi_refine_space *g, const aphi_refine_state *s, size_t client, aph_value bytes,
+                           const aph_wire *wire)
 {
     aph_value trace = aphi_refine_trace_drop_incomplete(s->field[APHI_REFINE_TRACE], client);
     report_flaw(g, APHI_REFINE_FLAW_MALFORMED,
@@ -147,7 +147,7 @@ static void receive_bytes(aphi_refine_space *g, aphi_refine_state *s, size_t cli
         if (decoded == APH_MORE)
             break;
         if (decoded == APH_MALFORMED) {
-            report_malformed(g, s, client, waiting, &wire);
+            aphi_refine_malformed(g, s, client, waiting, &wire);
             return;
         }
         end_response(s, client, wire.message);
@@ -189,6 +189,14 @@ static void check_close(aphi_refine_space *g, aphi_refine_state *s, size_t clien
                          : "the server closes connection %zu without a response to a request", client + 1);
 }
 
+void aphi_refine_client_end(aphi_refine_space *g, aphi_refine_state *s, size_t client, aph_value end)
+{
+    add_entry(g, s, aphi_refine_entry(APHI_REFINE_RECEIVED, client, end));
+    check_close(g, s, client, end);
+    end_connection(s, client);
+    forget_unsent(s, client);
+}
+
 void aphi_refine_client_receive(aphi_refine_space *g, aphi_refine_state *s, size_t client, aph_value bytes)
 {
     if (!aphi_is_signal(bytes)) {
@@ -197,12 +205,8 @@ void aphi_refine_client_receive(aphi_refine_space *g, aphi_refine_state *s, size
     }
     if (bytes == APH_CLOSED)
         receive_bytes(g, s, client, aph_str(""), true);
-    if (g->flaw)
-        return;
-    add_entry(g, s, aphi_refine_entry(APHI_REFINE_RECEIVED, client, bytes));
-    check_close(g, s, client, bytes);
-    end_connection(s, client);
-    forget_unsent(s, client);
+    if (!g->flaw)
+        aphi_refine_client_end(g, s, client, bytes);
 }
 
 /* ---- sending ----------------------------------------------------------------------------------------------------- */

@@ -11,7 +11,8 @@ enum {
     APHI_REFINE_NEXT,    /* number of its next request */
     APHI_REFINE_OFFSET,  /* bytes of that request sent so far */
     APHI_REFINE_CHUNKS,  /* chunks of that request sent so far */
-    APHI_REFINE_TO,      /* chunks and signals in transit to the model, an array; unreduced only */
+    APHI_REFINE_TO,      /* chunks and signals in transit to the model, an array; unreduced only; see also
+                          * refine_network.c */
     APHI_REFINE_UNREAD,  /* arrived bytes of an incomplete message */
     APHI_REFINE_FROM,    /* bytes in transit to the client, perhaps with APH_CLOSED at the end; unreduced only */
     APHI_REFINE_PARTIAL, /* received bytes of an incomplete response */
@@ -48,6 +49,16 @@ void aphi_refine_fault_set(aphi_refine_space *g, aph_fault fault, const char *fo
 /* Decodes bytes that reach the client, with the codec of the specification; or APH_CLOSED or APH_BROKEN: the server
  * closes the connection. */
 void aphi_refine_client_receive(aphi_refine_space *g, aphi_refine_state *s, size_t client, aph_value bytes);
+
+/* The server has sent bytes that are not the beginning of a message of the specification. */
+void aphi_refine_malformed(aphi_refine_space *g, const aphi_refine_state *s, size_t client, aph_value bytes,
+                           const aph_wire *wire);
+/* The client observes the end of its connection: APH_CLOSED or APH_BROKEN. */
+void aphi_refine_client_end(aphi_refine_space *g, aphi_refine_state *s, size_t client, aph_value end);
+
+/* A chunk of the client, or an opening or an end, arrives at the model: pushes the state. */
+void aphi_refine_take_chunk(aphi_refine_space *g, aphi_refine_state *s, size_t client, aph_value chunk);
+void aphi_refine_take_signal(aphi_refine_space *g, aphi_refine_state *s, size_t client, aph_value signal);
 
 /* Sets the range of possible lengths of the client's next chunk; 0 and 0 if there is none. */
 void aphi_refine_client_lengths(const aphi_refine_space *g, const aphi_refine_state *s, size_t client, size_t *min,

@@ -32,6 +32,7 @@
 
 #include "base/memory.h"
 #include "refine/refine_clients.h"
+#include "refine/refine_network.h"
 #include "refine/refine_trace.h"
 #include "tree/step.h"
 #include "value/heap.h"
@@ -67,7 +68,7 @@ static aph_value decode_arrived(aphi_refine_space *g, aphi_refine_state *s, size
     return arriving;
 }
 
-static void take_chunk(aphi_refine_space *g, aphi_refine_state *s, size_t client, aph_value chunk)
+void aphi_refine_take_chunk(aphi_refine_space *g, aphi_refine_state *s, size_t client, aph_value chunk)
 {
     aph_value unread = aph_concat(aphi_refine_client(s, client, APHI_REFINE_UNREAD), chunk);
     s->field[APHI_REFINE_ARRIVING] = decode_arrived(g, s, client, unread, false);
@@ -83,7 +84,7 @@ static void end_service(aphi_refine_state *s, size_t client)
 }
 
 /* An opening or an end arrives. Bytes of an incomplete message before the end are discarded. */
-static void take_signal(aphi_refine_space *g, aphi_refine_state *s, size_t client, aph_value signal)
+void aphi_refine_take_signal(aphi_refine_space *g, aphi_refine_state *s, size_t client, aph_value signal)
 {
     aph_value unread = aphi_refine_client(s, client, APHI_REFINE_UNREAD), arriving = APH_NIL;
     if (signal == APH_CLOSED)
@@ -180,13 +181,15 @@ static bool reaches_client(const aphi_refine_space *g, const aphi_refine_state *
         return false;
     size_t client = (size_t)to - 1, served = aphi_refine_client_count(s, client, APHI_REFINE_SERVED);
     return (served == APHI_REFINE_OPEN || served == APHI_REFINE_SHUT) &&
-           aphi_refine_client_count(s, client, APHI_REFINE_PHASE) != APHI_REFINE_OVER;
+           (g->options->network || aphi_refine_client_count(s, client, APHI_REFINE_PHASE) != APHI_REFINE_OVER);
 }
 
 /* Sends bytes, or APH_CLOSED, to the client. */
 static void send_to_client(aphi_refine_space *g, aphi_refine_state *s, size_t client, aph_value bytes)
 {
-    if (g->options->unreduced)
+    if (g->options->network)
+        aphi_refine_network_send(g, s, client, bytes);
+    else if (g->options->unreduced)
         aphi_refine_client_set(s, client, APHI_REFINE_FROM,
                                aph_push(aphi_refine_client(s, client, APHI_REFINE_FROM), bytes));
     else
@@ -238,7 +241,7 @@ static void pass_signal(aphi_refine_space *g, const aphi_refine_state *s, size_t
 {
     aphi_refine_state next = *s;
     aphi_refine_client_signal(g, &next, client, signal);
-    take_signal(g, &next, client, signal);
+    aphi_refine_take_signal(g, &next, client, signal);
 }
 
 static void pass_ends(aphi_refine_space *g, const aphi_refine_state *s, size_t client)
@@ -258,7 +261,7 @@ static void pass_chunks(aphi_refine_space *g, const aphi_refine_state *s, size_t
     for (size_t n = min; n && n <= max; n++) {
         aphi_refine_state next = *s;
         aph_value chunk = aphi_refine_client_send(g, &next, client, n);
-        take_chunk(g, &next, client, chunk);
+        aphi_refine_take_chunk(g, &next, client, chunk);
     }
 }
 
@@ -287,11 +290,11 @@ static void take_departure(aphi_refine_space *g, const aphi_refine_state *s, siz
                                                     APHI_REFINE_SHUT;
     if (departure == APH_LEFT && !has_earlier && !is_shut) {
         aphi_refine_client_set(&next, client, APHI_REFINE_TO, aph_array(0, NULL));
-        take_signal(g, &next, client, APH_CLOSED);
+        aphi_refine_take_signal(g, &next, client, APH_CLOSED);
         next = *s;
     }
     if (aph_at(to, 0) != APH_OPENED) {
-        take_signal(g, &next, client, APH_BROKEN);
+        aphi_refine_take_signal(g, &next, client, APH_BROKEN);
         return;
     }
     end_service(&next, client);
@@ -310,15 +313,19 @@ static void take_delayed(aphi_refine_space *g, const aphi_refine_state *s, size_
         return;
     aphi_refine_client_set(&next, client, APHI_REFINE_TO, aph_slice(to, 1, n - 1));
     if (aphi_is_signal(first))
-        take_signal(g, &next, client, first);
+        aphi_refine_take_signal(g, &next, client, first);
     else
-        take_chunk(g, &next, client, first);
+        aphi_refine_take_chunk(g, &next, client, first);
 }
 
 static void receive_message(aphi_refine_space *g, const aphi_refine_state *s)
 {
     if (s->field[APHI_REFINE_ARRIVING]) {
         receive_arriving(g, s);
+        return;
+    }
+    if (g->options->network) {
+        aphi_refine_network_expand(g, s);
         return;
     }
     if (!g->options->unreduced) {
@@ -426,7 +433,7 @@ void aphi_refine_space_expand(aphi_refine_space *g, aph_value v)
     aphi_refine_state s = aphi_refine_state_unpack(v);
     g->first_end = SIZE_MAX;
     step_model(g, &s);
-    if (g->options->unreduced)
+    if (g->options->unreduced && !g->options->network)
         step_network(g, &s);
 }
 
@@ -497,7 +504,7 @@ bool aphi_refine_space_open(aphi_refine_space *g, const aphi_refine_options *opt
                             [APHI_REFINE_CLIENTS] = aphi_refine_clients_open(g),
                             [APHI_REFINE_TRACE] = none}};
     aph_event event;
-    if (!run_model(g, &s, &event))
+    if (!run_model(g, &s, &event) || (options->network && !aphi_refine_network_open(g, &s)))
         return false;
     *first = aph_array(APHI_REFINE_FIELDS, s.field);
     return true;

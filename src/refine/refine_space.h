@@ -14,6 +14,7 @@ enum {
     APHI_REFINE_ARRIVING,    /* [client, messages completed by the chunk...], or APH_NIL */
     APHI_REFINE_CLIENTS,
     APHI_REFINE_TRACE,       /* see refine_trace.h */
+    APHI_REFINE_NETWORK,     /* of a user's network: see refine_network.c */
     APHI_REFINE_FIELDS
 };
 
@@ -27,6 +28,7 @@ typedef enum aphi_refine_flaw {
 
 typedef struct aphi_refine_space {
     const aphi_refine_options *options;
+    aph_model network;      /* options->network as a model */
     size_t chunks;          /* 1 if both models have the same codec: partial messages have no effect then */
     aph_value *bytes;       /* the encoded requests */
     aph_value *states;      /* a stack */

@@ -16,6 +16,7 @@
 #include "base/random_choice.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "derive/derivation.h"
 #include "oracle/evidence.h"
 #include "oracle/search.h"
 #include "refine/refine_space.h"
@@ -30,6 +31,7 @@ enum {
     EVIDENCE_VISITS = 100000,
     STEPS_BETWEEN_CHECKS = 1024,
     COLLECT_BYTES = 64 << 20,
+    BRANCHES_MAX = 1000000, /* of a derivation */
     END_ONE_IN = 12, /* draws of an end in random schedules */
 };
 
@@ -213,9 +215,53 @@ static aph_verdict observe(aph_oracle *oracle, const aph_model *spec, aph_value 
                                                              : aph_oracle_received(oracle, client, message);
 }
 
+static void observe_network(aphi_derivation *d, size_t line, aph_value entry)
+{
+    int64_t client = (int64_t)aphi_refine_entry_client(entry) + 1;
+    aph_value message = aphi_refine_entry_message(entry);
+    if (aphi_refine_entry_kind(entry) == APHI_REFINE_SENT)
+        aphi_derivation_sent(d, line, client, message);
+    else
+        aphi_derivation_received(d, line, client, message);
+}
+
+static void report_derivation(search *x, aphi_derivation *d, aph_verdict verdict, aph_value trace)
+{
+    const char *message;
+    aph_fault fault = aphi_derivation_fault(d, &message);
+    if (verdict == APH_FAIL) {
+        x->result.allowed = aphi_derivation_allowed(d);
+        report_observed(x, trace, aphi_derivation_line(d));
+        finish_search(x, APHI_REFINES_NOT, APH_FAULT_NONE,
+                      "the specification and the network do not allow an observation");
+    } else {
+        check_limits(x);
+        finish_search(x, fault ? APHI_REFINES_FAULT : APHI_REFINES_UNKNOWN, fault, message);
+    }
+}
+
+/* Checks a trace across the network of the user, by the derivation. */
+static void check_network_trace(search *x, aph_value trace)
+{
+    aphi_derivation_options options = {.branches = BRANCHES_MAX, .unguarded = true};
+    aphi_derivation *d = aphi_derivation_open(x->options->spec, x->options->network, &options);
+    x->result.traces++;
+    for (size_t i = 0; i < aph_count(trace); i++)
+        if (aphi_refine_entry_complete(aph_at(trace, i)))
+            observe_network(d, i, aph_at(trace, i));
+    aph_verdict verdict = aphi_derivation_decide(d);
+    if (verdict != APH_PASS)
+        report_derivation(x, d, verdict, trace);
+    aphi_derivation_close(d);
+}
+
 /* Checks a trace with the oracle of the specification; incomplete messages are left out. */
 static void check_trace(search *x, aph_value trace)
 {
+    if (x->options->network) {
+        check_network_trace(x, trace);
+        return;
+    }
     char error[200];
     aph_oracle_options options = {.environment = "tcp", .patient = true};
     aph_oracle *oracle = aphi_oracle_open_on(x->options->spec, &options, x->machine, false, error, sizeof error);
