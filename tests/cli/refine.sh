@@ -110,6 +110,63 @@ sed 's/aph_send.*/(void)q;/; s/"echo"/"silent"/' "$dir/echo.c" >"$dir/silent.c"
 run 7 refine "$dir/silent.c" swap
 out 'no schedule has a response to every request'
 
+# ---- networks of users -----------------------------------------------------------------------------------------------
+
+duplicate=$ANTIPHON_ROOT/examples/networks/duplicate.c
+run 0 refine --env "$duplicate" --messages 1 --random 0 swap swap
+out 'swap refines swap'
+run 0 refine --env "$duplicate" --clients 1 --messages 1 --random 0 swap-connections swap-connections
+out 'swap-connections refines swap-connections'
+run 1 refine --env "$duplicate" --messages 1 --random 0 --mutate echo swap swap
+out 'expected "000"'
+run 1 refine --env "$duplicate" --clients 1 --messages 1 --random 0 --mutate hangs-up swap-connections swap-connections
+out 'closes its side'
+# All orders of two packets: over this network, the first response may be that to the later request.
+cat >"$dir/reorder.c" <<'NETWORK'
+#include <antiphon/network.h>
+static void step(aph *m, aph_value *held)
+{
+    size_t n = aph_count(*held), at = aph_has_outgoing(m) ? n : aph_pick(m, n + 1);
+    if (at == n) {
+        *held = aph_push(*held, aph_packet_value(aph_absorb(m)));
+        return;
+    }
+    aph_packet p = aph_packet_of(aph_at(*held, at));
+    aph_value left = aph_slice(*held, 0, at);
+    for (size_t i = at + 1; i < n; i++)
+        left = aph_push(left, aph_at(*held, i));
+    *held = left;
+    aph_emit(m, p);
+}
+static const aph_network reorder = {.version = APH_NETWORK_VERSION, .name = "reorder", .step = step};
+APH_NETWORK(reorder)
+NETWORK
+cat >"$dir/backwards.c" <<'MODEL'
+#include <antiphon/model.h>
+static void step(aph *m, aph_value *state)
+{
+    (void)state;
+    aph_request a = aph_recv(m), b = aph_recv(m);
+    aph_send(m, b.from, b.message);
+    aph_send(m, a.from, a.message);
+}
+static const aph_model echo = {.version = APH_MODEL_VERSION, .name = "backwards", .step = step, .shape = "[1, 2, 3]"};
+APH_MODEL(echo)
+MODEL
+sed 's/= aph_recv(m), b.*/= aph_recv(m);/; /b.from/d; s/"backwards"/"forwards"/' "$dir/backwards.c" >"$dir/forwards.c"
+run 1 refine --clients 1 --random 0 "$dir/backwards.c" "$dir/forwards.c"
+run 0 refine --clients 1 --random 0 --env "$dir/reorder.c" "$dir/backwards.c" "$dir/forwards.c"
+run 2 refine --env udp swap swap
+err '--env udp: not tcp, or a file'
+cat >"$dir/idle.c" <<'NETWORK'
+#include <antiphon/network.h>
+static void step(aph *m, aph_value *state) { (void)m, (void)state; }
+static const aph_network idle = {.version = APH_NETWORK_VERSION, .name = "idle", .step = step};
+APH_NETWORK(idle)
+NETWORK
+run 39 refine --env "$dir/idle.c" swap swap
+err 'network idle: its steps end repeatedly without an event; call aph_absorb'
+
 # ---- incomparable models ---------------------------------------------------------------------------------------------
 
 run 21 refine queue kv
