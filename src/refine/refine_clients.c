@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * refine_clients.c - the clients of a model: what they send and observe, and both ends of their connections.
+ * refine_clients.c - the clients of a model: messages that they send and observe, both ends of their connections.
  *
  * Invariants: 1. if neither model has connections, the phases of all connections are OPEN
  *             2. after the end of a connection for a client, no bytes are in transit to it */
@@ -117,7 +117,7 @@ static void end_response(aphi_refine_state *s, size_t client, aph_value message)
     *trace = aphi_refine_trace_complete(*trace, client, message);
 }
 
-/* The message is placed at its last byte, so that what happened before is shown. */
+/* The message is placed at its last byte, so that the earlier events are shown. */
 void aphi_refine_malformed(aphi_refine_space *g, const aphi_refine_state *s, size_t client, aph_value bytes,
                            const aph_wire *wire)
 {
@@ -157,7 +157,8 @@ static void receive_bytes(aphi_refine_space *g, aphi_refine_state *s, size_t cli
     aphi_refine_client_set(s, client, APHI_REFINE_PARTIAL, waiting);
 }
 
-/* The client sends and receives nothing more. Equal states are merged, so what has no effect any more is reset. */
+/* The client sends and receives nothing more. Its other fields are reset, so that equal states
+ * are merged. */
 static void end_connection(aphi_refine_state *s, size_t client)
 {
     aph_value *trace = &s->field[APHI_REFINE_TRACE];

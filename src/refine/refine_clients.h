@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * refine_clients.h - the clients of a model: what they send and observe, and both ends of their connections. */
+ * refine_clients.h - the clients of a model: messages that they send and observe, both ends of their connections. */
 #ifndef APHI_REFINE_REFINE_CLIENTS_H
 #define APHI_REFINE_REFINE_CLIENTS_H
 

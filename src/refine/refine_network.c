@@ -2,9 +2,9 @@
  *
  * refine_network.c - a user's network between the clients and the model.
  *
- * Idea:       the network is a part of the state. It runs when the model receives and nothing arrives. It absorbs what
- *             the model has sent, or else the next message, opening or end of any client. What it emits arrives at the
- *             model, or is observed by a client.
+ * Idea:       the network is a part of the state. It runs when the model receives and nothing arrives. It absorbs a
+ *             message of the model, or else the next message, opening or end of any client. A packet that it emits
+ *             arrives at the model, or is observed by a client.
  * Invariants: 1. packets are whole messages of the specification, converted to and from the messages of the model
  *             2. TO of a client has the bytes of an incomplete response, which is not a packet yet
  * Not done:   reductions. A network may deliver messages of different connections in an order that clients notice. */

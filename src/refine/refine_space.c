@@ -75,7 +75,7 @@ void aphi_refine_take_chunk(aphi_refine_space *g, aphi_refine_state *s, size_t c
     aphi_refine_state_push(g, s);
 }
 
-/* The model receives nothing more from the client, and what it sends is lost. */
+/* The model receives nothing more from the client, and its messages are lost. */
 static void end_service(aphi_refine_state *s, size_t client)
 {
     aphi_refine_client_set_count(s, client, APHI_REFINE_SERVED, APHI_REFINE_OVER);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * refine_trace.c - the trace of a schedule: what its clients observe.
+ * refine_trace.c - the trace of a schedule: the observations of its clients.
  *
  * Invariants: 1. an entry without a message is a response that is not complete
  *             2. with reductions, adjacent entries of one kind on different connections are sorted by client */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * refine_trace.h - the trace of a schedule: what its clients observe. It is an array of entries [kind, client,
- * message]; the message may be the opening or an end of the connection, and is missing while a response is
+ * refine_trace.h - the trace of a schedule: the observations of its clients. It is an array of entries [kind,
+ * client, message]; the message may be the opening or an end of the connection, and is missing while a response is
  * incomplete. */
 #ifndef APHI_REFINE_REFINE_TRACE_H
 #define APHI_REFINE_REFINE_TRACE_H
