@@ -19,6 +19,7 @@ static inline bool aph_one_in(aph *m, int n)
 extern const aph_model aph_model_register;
 extern const aph_model aph_model_kv;
 extern const aph_model aph_model_swap;
+extern const aph_model aph_model_swap_connections;
 extern const aph_model aph_model_swap_impl;
 extern const aph_model aph_model_queue;
 extern const aph_model aph_model_etag_kv;

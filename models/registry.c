@@ -10,6 +10,7 @@ static const aph_model *const models[] = {
     &aph_model_register,
     &aph_model_kv,
     &aph_model_swap,
+    &aph_model_swap_connections,
     &aph_model_swap_impl,
     &aph_model_queue,
     &aph_model_etag_kv,

@@ -4,15 +4,22 @@
  *
  *     BYTE    a string of one byte; three make a request, and three a response
  *
- * This is the implementation model of Koh et al., "From C to interaction trees" (CPP 2019), figure 8: each step works
- * on one connection. It receives a byte on a connection in state RECVING; if that completes a request, the request is
- * swapped for the stored message and the connection is SENDING. Or it sends a chunk of any length on a connection in
- * state SENDING; after the whole response, the connection is RECVING again. This is the behaviour of subjects/swap at
- * its sockets. `antiphon refine swap-impl swap` compares it with the linear specification (swap.c).
+ * This is the implementation model of Koh et al., "From C to interaction trees" (CPP 2019), figure 8: each step accepts
+ * a connection, or works on one connection.
  *
- * A connection is {"request": bytes, "answer": bytes, "behind": bytes}: the received part of a request, the unsent part
- * of a response (SENDING if not empty), and later input, which a real server leaves in the socket buffer. A connection
- * with empty buffers is not stored.
+ *     accept --> RECVING --- the request is complete: swap it for the stored one --> SENDING
+ *                 |   ^                                                               |   |
+ *     end or reset|   +------------------ the whole response is sent -----------------+   | reset
+ *                 +---------------------------------> DELETED <---------------------------+
+ *
+ * On a connection in state RECVING, a step receives a byte or the end. On a connection in state SENDING, it sends a
+ * chunk of any length. It first closes connections in state DELETED. This is the behaviour of subjects/swap at its
+ * sockets.
+ * `antiphon refine swap-impl swap-connections` compares it with the linear specification (swap.c).
+ *
+ * A connection is {"number", "state", "request": bytes, "answer": bytes, "behind": bytes, "ended": true}: the received
+ * part of a request, the unsent part of a response, and later input with its end, which a real server leaves in the
+ * socket buffer. The backlog of clients that are not accepted yet belongs to the network.
  *
  * A step that could send may receive instead, and then waits for input. Like the theorem in the paper, the model does
  * not guarantee when responses are sent. */
@@ -23,14 +30,19 @@ enum { MESSAGE = 3 };
 /* The defect of a variant. */
 typedef enum defect {
     NOTHING,
-    SHARED_REQUEST, /* all connections receive into one buffer */
-    SHARED_ANSWER,  /* all connections send from one buffer */
-    EARLY,          /* a request is complete with two bytes */
-    ECHO,           /* the request is stored before the response is read */
-    LATE_KEEP,      /* the request is stored after its response was sent */
-    ZERO,           /* the initial message is zero bytes */
-    REWIND,         /* the rest of a response is sent from its beginning */
-    MISDIRECTED,    /* the response is sent to the first connection of the table */
+    SHARED_REQUEST,   /* all connections receive into one buffer */
+    SHARED_ANSWER,    /* all connections send from one buffer */
+    EARLY,            /* a request is complete with two bytes */
+    ECHO,             /* the request is stored before the response is read */
+    LATE_KEEP,        /* the request is stored after its response was sent */
+    ZERO,             /* the initial message is zero bytes */
+    REWIND,           /* the rest of a response is sent from its beginning */
+    MISDIRECTED,      /* the response is sent to the first connection of the table */
+    ACCEPT_DIRTY,     /* a new connection gets the request buffer of the last closed one, with its content */
+    ACCEPT_RESETS,    /* a new connection resets the stored message */
+    CLOSE_EARLY,      /* the end of the input closes the connection before the response is sent */
+    CLOSE_COMPLETES,  /* the end of the input completes a request */
+    CLOSE_KEEPS,      /* the rest of a response to a client that is gone is sent to the next client */
 } defect;
 
 static bool has_defect(aph *m, defect d)
@@ -46,7 +58,7 @@ static aph_value bytes_in(aph_value connection, const char *buffer)
     return bytes ? bytes : aph_str("");
 }
 
-/* Empty buffers are not stored, nor are connections without buffers. */
+/* Empty buffers are not stored. */
 static aph_value with(aph_value connection, const char *buffer, aph_value bytes)
 {
     return aph_count(bytes) ? aph_put(connection, buffer, bytes) : aph_remove(connection, aph_str(buffer));
@@ -54,19 +66,46 @@ static aph_value with(aph_value connection, const char *buffer, aph_value bytes)
 
 static aph_value connection_at(aph_value state, aph_value id)
 {
-    aph_value c = aph_get(aph_field(state, "connections"), id);
-    return c ? c : aph_object();
+    return aph_get(aph_field(state, "connections"), id);
 }
 
 static aph_value with_connection(aph_value state, aph_value id, aph_value c)
 {
-    aph_value all = aph_field(state, "connections");
-    return aph_put(state, "connections", aph_count(c) ? aph_set(all, id, c) : aph_remove(all, id));
+    return aph_put(state, "connections", aph_set(aph_field(state, "connections"), id, c));
 }
 
-static bool is_sending(aph_value connection)
+static bool is_in(aph_value connection, const char *state)
 {
-    return aph_count(bytes_in(connection, "answer")) > 0;
+    return aph_str_is(aph_field(connection, "state"), state);
+}
+
+/* ---- accept and close -------------------------------------------------------------------------------------------- */
+
+static aph_value accept_connection(aph *m, aph_value state, int64_t number)
+{
+    aph_value c = aph_record("number", aph_int(number), "state", aph_str("RECVING"));
+    aph_value left = aph_field(state, "left"); /* in the buffers of the last closed connection */
+    if (has_defect(m, ACCEPT_RESETS))
+        state = aph_put(state, "kept", aph_str("000"));
+    if (left && has_defect(m, ACCEPT_DIRTY))
+        c = with(c, "request", bytes_in(left, "request"));
+    if (left && has_defect(m, CLOSE_KEEPS) && aph_has(left, aph_str("answer")))
+        c = aph_put(with(c, "answer", bytes_in(left, "answer")), "state", aph_str("SENDING"));
+    return with_connection(aph_remove(state, aph_str("left")), aph_int(number), c);
+}
+
+static aph_value delete_connection(aph_value state, aph_value id)
+{
+    return with_connection(state, id, aph_put(connection_at(state, id), "state", aph_str("DELETED")));
+}
+
+static void close_connection(aph *m, aph_value *state, aph_value id)
+{
+    aph_value c = connection_at(*state, id);
+    aph_close(m, aph_int_of(aph_field(c, "number")));
+    *state = aph_put(*state, "connections", aph_remove(aph_field(*state, "connections"), id));
+    if (has_defect(m, ACCEPT_DIRTY) || has_defect(m, CLOSE_KEEPS))
+        *state = aph_put(*state, "left", c);
 }
 
 /* ---- the linearization point ------------------------------------------------------------------------------------- */
@@ -74,7 +113,7 @@ static bool is_sending(aph_value connection)
 static aph_value swap(aph *m, aph_value state, aph_value id, aph_value request)
 {
     aph_value kept = aph_field(state, "kept"), c = connection_at(state, id);
-    c = with(c, "answer", has_defect(m, ECHO) ? request : kept);
+    c = aph_put(with(c, "answer", has_defect(m, ECHO) ? request : kept), "state", aph_str("SENDING"));
     if (has_defect(m, LATE_KEEP))
         c = with(c, "keep", request);
     else
@@ -88,24 +127,44 @@ static aph_value swap(aph *m, aph_value state, aph_value id, aph_value request)
 
 static aph_value accept_byte(aph *m, aph_value state, aph_value id, aph_value byte)
 {
-    aph_value c = connection_at(state, id);
-    aph_value holder = has_defect(m, SHARED_REQUEST) ? aph_str("shared") : id;
-    aph_value buffers = connection_at(state, holder);
-    aph_value request = aph_concat(bytes_in(buffers, "request"), byte);
-    if (is_sending(c))
+    bool shared = has_defect(m, SHARED_REQUEST);
+    aph_value c = connection_at(state, id), request = bytes_in(shared ? state : c, "request");
+    if (is_in(c, "DELETED"))
+        return state;
+    if (is_in(c, "SENDING"))
         return with_connection(state, id, with(c, "behind", aph_concat(bytes_in(c, "behind"), byte)));
-    if (aph_count(request) < (has_defect(m, EARLY) ? MESSAGE - 1 : MESSAGE))
-        return with_connection(state, holder, with(buffers, "request", request));
-    state = with_connection(state, holder, with(buffers, "request", aph_str("")));
-    return swap(m, state, id, request);
+    request = aph_concat(request, byte);
+    bool complete = aph_count(request) >= (has_defect(m, EARLY) ? MESSAGE - 1 : MESSAGE);
+    aph_value rest = complete ? aph_str("") : request;
+    state = shared ? with(state, "request", rest) : with_connection(state, id, with(c, "request", rest));
+    return complete ? swap(m, state, id, request) : state;
 }
 
-static void receive_byte(aph *m, aph_value *state)
+/* Reads the end of the input. In state SENDING, it stays in the socket buffer. */
+static aph_value accept_end(aph *m, aph_value state, aph_value id)
 {
-    aph_request q = aph_recv(m);
+    aph_value c = connection_at(state, id), request = bytes_in(c, "request");
+    if (is_in(c, "SENDING") && !has_defect(m, CLOSE_EARLY))
+        return with_connection(state, id, aph_put(c, "ended", aph_bool(true)));
+    if (has_defect(m, CLOSE_COMPLETES) && aph_count(request))
+        state = aph_put(state, "kept", aph_substr(aph_concat(request, aph_str("000")), 0, MESSAGE));
+    return delete_connection(state, id);
+}
+
+static aph_value receive(aph *m, aph_value state, aph_request q)
+{
+    aph_value id = aph_int(q.from);
+    if (q.message == APH_OPENED)
+        return accept_connection(m, state, q.from);
+    if (!connection_at(state, id))
+        aph_unknown_request(m, "a message on a connection that is not open");
+    if (q.message == APH_BROKEN)
+        return delete_connection(state, id);
+    if (q.message == APH_CLOSED)
+        return accept_end(m, state, id);
     if (!aph_is_str(q.message) || aph_count(q.message) != 1)
         aph_unknown_request(m, "a message must be a string of one byte");
-    *state = accept_byte(m, *state, aph_strf("%lld", (long long)q.from), q.message);
+    return accept_byte(m, state, id, q.message);
 }
 
 /* ---- SENDING ----------------------------------------------------------------------------------------------------- */
@@ -114,35 +173,33 @@ static void receive_byte(aph *m, aph_value *state)
 static aph_value finish_response(aph *m, aph_value state, aph_value id)
 {
     aph_value c = connection_at(state, id), behind = bytes_in(c, "behind"), keep = aph_field(c, "keep");
-    c = with(with(c, "behind", aph_str("")), "keep", aph_str(""));
-    state = with_connection(state, id, c);
+    bool ended = aph_has(c, aph_str("ended"));
+    c = aph_remove(with(with(c, "behind", aph_str("")), "keep", aph_str("")), aph_str("ended"));
+    state = with_connection(state, id, aph_put(c, "state", aph_str("RECVING")));
     if (keep)
         state = aph_put(state, "kept", keep);
     for (size_t i = 0; i < aph_count(behind); i++)
         state = accept_byte(m, state, id, aph_substr(behind, i, 1));
-    return state;
+    return ended ? accept_end(m, state, id) : state;
 }
 
-static int64_t number_of(aph_value id)
+/* The first connection of the table that is not deleted. */
+static int64_t first_number(aph_value state)
 {
-    size_t n;
-    const char *digits = aph_bytes_of(&id, &n);
-    int64_t number = 0;
-    bool negative = n && digits[0] == '-';
-    for (size_t i = negative; i < n; i++)
-        number = number * 10 + (digits[i] - '0');
-    return negative ? -number : number;
+    aph_value all = aph_field(state, "connections"), id, c;
+    for (size_t i = 0; aph_pair_at(all, i, &id, &c); i++)
+        if (!is_in(c, "DELETED"))
+            return aph_int_of(aph_field(c, "number"));
+    return 0;
 }
 
 static void send_chunk(aph *m, aph_value *state, aph_value id)
 {
     static const char *const lengths[MESSAGE] = {"one byte", "two bytes", "three bytes"};
-    aph_value c = connection_at(*state, id), answer = bytes_in(c, "answer"), first, its;
+    aph_value c = connection_at(*state, id), answer = bytes_in(c, "answer");
     size_t left = aph_count(answer), n = left > 1 ? 1 + (size_t)aph_either_(m, left, lengths) : 1;
     aph_value from = has_defect(m, SHARED_ANSWER) ? aph_field(*state, "shared answer") : answer;
-    int64_t to = number_of(id);
-    if (has_defect(m, MISDIRECTED) && aph_pair_at(aph_field(*state, "connections"), 0, &first, &its))
-        to = number_of(first);
+    int64_t to = has_defect(m, MISDIRECTED) ? first_number(*state) : aph_int_of(aph_field(c, "number"));
     for (size_t i = 0; i < n; i++)
         aph_send(m, to, aph_substr(from, aph_count(from) - left + i, 1));
     aph_value rest = has_defect(m, REWIND) ? aph_substr(answer, 0, left - n) : aph_substr(answer, n, left - n);
@@ -153,16 +210,24 @@ static void send_chunk(aph *m, aph_value *state, aph_value id)
 
 /* ---- a step ------------------------------------------------------------------------------------------------------ */
 
-static void step(aph *m, aph_value *state)
+static void close_deleted(aph *m, aph_value *state)
 {
     aph_value all = aph_field(*state, "connections"), id, c;
-    for (size_t i = 0; i < aph_count(all); i++)
-        if (aph_pair_at(all, i, &id, &c) && is_sending(c) &&
-            aph_either(m, "send on this connection", "work on another connection") == 0) {
+    for (size_t i = 0; aph_pair_at(all, i, &id, &c); i++)
+        if (is_in(c, "DELETED"))
+            close_connection(m, state, id);
+}
+
+static void step(aph *m, aph_value *state)
+{
+    close_deleted(m, state);
+    aph_value all = aph_field(*state, "connections"), id, c;
+    for (size_t i = 0; aph_pair_at(all, i, &id, &c); i++)
+        if (is_in(c, "SENDING") && aph_either(m, "send on this connection", "work on another connection") == 0) {
             send_chunk(m, state, id);
             return;
         }
-    receive_byte(m, state);
+    *state = receive(m, *state, aph_recv(m));
 }
 
 static aph_value initial(const aph_model *model)
@@ -177,7 +242,8 @@ static const char shape[] = APH_SHAPE([{"string": 1}]);
 
 #define VARIANT(its_name, wrong, its_defect) \
     &(const aph_model){.version = APH_MODEL_VERSION, .name = its_name, .summary = wrong, .step = step, \
-                       .initial = initial, .data = &(const defect){its_defect}, .codec = &codec, .shape = shape}
+                       .initial = initial, .data = &(const defect){its_defect}, .codec = &codec, .shape = shape, \
+                       .connections = true}
 
 static const aph_model *const mutants[] = {
     VARIANT("shared-request", "all connections receive into one buffer", SHARED_REQUEST),
@@ -188,6 +254,11 @@ static const aph_model *const mutants[] = {
     VARIANT("zero", "the initial message is zero bytes", ZERO),
     VARIANT("rewind", "the rest of a response is sent from its beginning", REWIND),
     VARIANT("misdirected", "the response is sent to the first connection of the table", MISDIRECTED),
+    VARIANT("accept-dirty", "a new connection gets the received bytes of the last closed one", ACCEPT_DIRTY),
+    VARIANT("accept-resets", "a new connection resets the stored message", ACCEPT_RESETS),
+    VARIANT("close-early", "the end of the input closes the connection before the response is sent", CLOSE_EARLY),
+    VARIANT("close-completes", "the end of the input completes a request", CLOSE_COMPLETES),
+    VARIANT("close-keeps", "the unsent rest of a response is sent to the next client", CLOSE_KEEPS),
     NULL,
 };
 
@@ -200,5 +271,6 @@ const aph_model aph_model_swap_impl = {
     .data = &(const defect){NOTHING},
     .codec = &codec,
     .shape = shape,
+    .connections = true,
     .mutants = mutants,
 };

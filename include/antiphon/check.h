@@ -18,6 +18,7 @@
 #ifndef ANTIPHON_CHECK_H
 #define ANTIPHON_CHECK_H
 
+#include <antiphon/network.h>
 #include <antiphon/oracle.h>
 
 #include <signal.h>
@@ -67,6 +68,22 @@ void aph_model_unload(aph_loaded_model *loaded);
  * the bit in a copy of the model. */
 uint64_t aph_waiver_bit(const aph_model *model, const char *name);
 
+/* ---- networks by name or file ------------------------------------------------------------------------------------ */
+
+typedef struct aph_loaded_network {
+    const aph_network *network; /* valid until aph_network_unload */
+    void *library;              /* private */
+    aph_network *copy;          /* private */
+} aph_loaded_network;
+
+/* Loads "tcp", "tcp:N", "sync" or "udp" (NULL: "tcp"), a C source "./mine.c", which is compiled as a model is, or
+ * "./mine.so". The faults are those of models. Returns false if the network cannot be loaded; nothing needs to be
+ * unloaded then. */
+bool aph_network_load(const char *spec, aph_loaded_network *loaded, aph_load_error *error);
+void aph_network_unload(aph_loaded_network *loaded);
+/* Returns true if spec is the name of a file, ending in .c or .so. */
+bool aph_network_is_file(const char *spec);
+
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
 
 /* docs/traces.md describes each format. */
@@ -86,6 +103,11 @@ typedef struct aph_check_options {
     const volatile sig_atomic_t *stop; /* if not NULL, the check stops within about 10 ms of *stop becoming nonzero */
     void (*progress)(void *context, uint64_t observations); /* called every few thousand observations; may be NULL */
     void *context;                     /* for progress */
+    /* Decide by the derivation (docs/networks.md): slow, and without the promises of the model. Of the options of the
+     * oracle, only environment, time_ms, memory and solver_ms are used; explain is not available. */
+    bool derive;
+    const aph_network *network;        /* replaces oracle.environment, and implies derive; NULL: none */
+    uint64_t branches;                 /* of the derivation; 0: no limit */
 } aph_check_options;
 
 typedef enum aph_check_verdict {

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "check/check_derived.h"
 #include "check/check_result.h"
 #include "check/history_capture.h"
 #include "check/promises.h"
@@ -220,7 +221,8 @@ static void fill_unknown(check *c)
     else
         fill_limit(c, aph_oracle_limit(o));
     if (c->result->limit == APH_LIMIT_BRANCHES)
-        snprintf(c->result->message, sizeof c->result->message, "model %s: %s", c->model->name, message);
+        snprintf(c->result->message, sizeof c->result->message,
+                 "model %s: %s; split it into several steps, or foretell its choices", c->model->name, message);
 }
 
 _Static_assert(APH_CHECK_TRACE_LONG - APH_CHECK_TRACE_IO == APHI_TRACE_LONG - APHI_TRACE_IO, "the same order");
@@ -688,16 +690,43 @@ static bool has_environment(const aph_check_options *options, aph_check_result *
     return false;
 }
 
+static void check_over_network(check *c, const aph_network *network)
+{
+    size_t limit_before = aphi_heap_limit;
+    aphi_heap_limit = c->options->oracle.memory;
+    c->trace = open_trace(c);
+    if (!aphi_check_derived(c->model, network, c->options, c->trace, c->result))
+        fill_trace_error(c->result, c->trace);
+    aphi_trace_close(c->trace);
+    aphi_heap_limit = limit_before;
+}
+
+/* Decides by the derivation, over the given network or the one that the environment names. */
+static void check_by_derivation(check c)
+{
+    aph_loaded_network named = {0};
+    aph_load_error error;
+    if (c.options->network)
+        check_over_network(&c, c.options->network);
+    else if (aph_network_load(c.options->oracle.environment, &named, &error))
+        check_over_network(&c, named.network);
+    else
+        aphi_check_result_error(c.result, APH_CHECK_OPTIONS, error.message);
+    aph_network_unload(&named);
+}
+
 static aph_check_result *check_trace(const aph_model *model, const char *file, const void *bytes, size_t size,
                                      const aph_check_options *options)
 {
     aph_check_result *r = aphi_check_result_make(file, model->name);
     aph_model copy = model_in_environment(model, options->oracle.environment);
-    if (has_environment(options, r)) {
-        aphi_guard_watch(options->stop);
-        check_and_verify((check){.model = &copy, .options = options, .bytes = bytes, .size = size, .result = r});
-        aphi_guard_watch(NULL);
-    }
+    check c = {.model = &copy, .options = options, .bytes = bytes, .size = size, .result = r};
+    aphi_guard_watch(options->stop);
+    if (options->derive || options->network)
+        check_by_derivation(c);
+    else if (has_environment(options, r))
+        check_and_verify(c);
+    aphi_guard_watch(NULL);
     return r;
 }
 

@@ -37,8 +37,12 @@ typedef struct check {
 static const aphi_option options[] = {
     APHI_FORMAT_OPTION(check, check.format),
     APHI_IGNORE_TIMES_OPTION(check, check.ignore_times),
-    APHI_ENVIRONMENT_OPTION(check, check.oracle.environment,
-                            "network between clients and server: tcp (default), tcp:N, sync (default for .prog), udp"),
+    APHI_NETWORK_OPTION(check, check.oracle.environment,
+                        "network between clients and server: tcp (default), tcp:N, sync (default for .prog), udp, or "
+                        "./mine.c"),
+    APHI_FLAG(check, check.derive, "derive", "decide by the derivation (slow; for testing models and networks)"),
+    APHI_NUMBER(check, check.branches, "branches", "N", 1, UINT64_MAX,
+                "give up on a derivation after N branches (default: 1000000)"),
     APHI_FLAG(check, check.oracle.whole, "whole", "do not split the state into independent partitions"),
     APHI_CALL(check, waived, "waive", "NAME", aphi_take_waiver,
               "allow a known violation that antiphon models SPEC lists; may be repeated"),
@@ -179,10 +183,12 @@ static int check_traces(check *c, const aph_model *model)
 
 static int check_command(int count, char **words)
 {
-    check c = {.jobs = 1, .check.oracle.memory = (size_t)4096 << 20};
+    check c = {.jobs = 1, .check.oracle.memory = (size_t)4096 << 20, .check.branches = 1000000};
     int code = aphi_options_read(&aphi_command_check, &c, &count, words);
     if (code >= 0)
         return code;
+    if (c.check.explain && (c.check.derive || aph_network_is_file(c.check.oracle.environment)))
+        return aphi_usage("--explain: not with --derive or a network from a file");
     c.check.oracle.time_ms = (c.time_ns + APHI_MS_NS - 1) / APHI_MS_NS;
     c.check.oracle.solver_ms = c.solver_ns / APHI_MS_NS;
     c.terminal = aphi_terminal_of(stdout, c.colour);
@@ -197,7 +203,13 @@ static int check_command(int count, char **words)
     c.words = model.words;
     if (!c.check.oracle.environment)
         c.check.oracle.environment = spec.environment;
-    code = aphi_waive_by_name(&c.waived, &model) ? check_traces(&c, &model) : APHI_EXIT_USAGE;
+    aph_loaded_network network = {0};
+    code = !aphi_waive_by_name(&c.waived, &model) ? APHI_EXIT_USAGE
+                                                  : aphi_open_network(c.check.oracle.environment, &network);
+    c.check.network = network.network;
+    if (!code)
+        code = check_traces(&c, &model);
+    aph_network_unload(&network);
     aph_model_unload(&spec);
     return code;
 }

@@ -15,10 +15,18 @@
 typedef struct refine {
     aphi_refine_deepening bounds;
     int64_t time_ns;
-    const char *mutate, *trace;
+    const char *mutate, *trace, *environment;
     bool json;
     aphi_colour colour;
 } refine;
+
+static int take_network_file(void *field, const char *name, const char *value)
+{
+    *(const char **)field = strcmp(value, "tcp") ? value : NULL;
+    return aph_network_is_file(value) || !strcmp(value, "tcp")
+               ? 0
+               : aphi_usage("--%s %s: not tcp, or a file: ./mine.c or ./mine.so", name, value);
+}
 
 static const aphi_option options[] = {
     APHI_NUMBER(refine, bounds.clients, "clients", "N", 1, APHI_REFINE_CLIENTS_MAX, "up to N clients (default: 2)"),
@@ -33,6 +41,8 @@ static const aphi_option options[] = {
     APHI_SECONDS(refine, time_ns, "time", "give up after DURATION (default: no limit)"),
     APHI_SIZE(refine, bounds.options.memory, "memory", 0,
               "give up if the search needs more than MB megabytes (default: 4096; 0: no limit)"),
+    {.name = "env", .kind = APHI_OPTION_CALL, .argument = "FILE", APHI_FIELD(refine, environment),
+     .take = take_network_file, .help = "network between clients and server: ./mine.c or ./mine.so (default: tcp)"},
     APHI_TEXT(refine, mutate, "mutate", "MUTANT",
               "use an incorrect variant of MODEL, by number or name (see antiphon models MODEL)"),
     APHI_FLAG(refine, bounds.options.unreduced, "unreduced", "explore all orders, without reductions"),
@@ -47,7 +57,7 @@ static aphi_exit exit_of(const aphi_refinement *r)
         [APH_FAULT_NONE] = APHI_EXIT_USAGE,          [APH_FAULT_REQUEST] = APHI_EXIT_TRACE_REQUEST,
         [APH_FAULT_ANSWER] = APHI_EXIT_MODEL_PROMISE, [APH_FAULT_CRASH] = APHI_EXIT_MODEL_CRASH,
         [APH_FAULT_STUCK] = APHI_EXIT_MODEL_STUCK,   [APH_FAULT_IMPURE] = APHI_EXIT_MODEL_IMPURE,
-        [APH_FAULT_PROMISE] = APHI_EXIT_MODEL_PROMISE};
+        [APH_FAULT_PROMISE] = APHI_EXIT_MODEL_PROMISE, [APH_FAULT_CALL] = APHI_EXIT_MODEL_CRASH};
     switch (r->verdict) {
     case APHI_REFINES: return APHI_EXIT_PASS;
     case APHI_REFINES_NOT: return APHI_EXIT_FAIL;
@@ -114,6 +124,17 @@ static int run_refinement(refine *r, const char *name)
     return code;
 }
 
+static int refine_across_network(refine *r, const char *name)
+{
+    aph_loaded_network network;
+    int code = aphi_open_network(r->environment, &network);
+    r->bounds.options.network = network.network;
+    if (!code)
+        code = run_refinement(r, name);
+    aph_network_unload(&network);
+    return code;
+}
+
 static int refine_command(int count, char **words)
 {
     refine r = {.bounds = {.clients = 2, .messages = 2, .random = 1000, .seed = 1,
@@ -125,7 +146,7 @@ static int refine_command(int count, char **words)
     if (!(code = aphi_open_model(words[1], &spec))) {
         r.bounds.options.model = r.mutate ? aphi_mutant_named(model.model, r.mutate) : model.model;
         r.bounds.options.spec = spec.model;
-        code = r.bounds.options.model ? run_refinement(&r, model.model->name) : APHI_EXIT_USAGE;
+        code = r.bounds.options.model ? refine_across_network(&r, model.model->name) : APHI_EXIT_USAGE;
         aph_model_unload(&spec);
     }
     aph_model_unload(&model);

@@ -23,6 +23,14 @@ int aphi_take_environment(void *field, const char *name, const char *value)
                                                  : aphi_usage("--%s %s: not one of " APHI_ENV_NAMES, name, value);
 }
 
+int aphi_take_network(void *field, const char *name, const char *value)
+{
+    *(const char **)field = value;
+    return aph_network_is_file(value) || aphi_env_named(value, &(aphi_env){0})
+               ? 0
+               : aphi_usage("--%s %s: not one of " APHI_ENV_NAMES ", or a file: ./mine.c or ./mine.so", name, value);
+}
+
 int aphi_take_fault(void *field, const char *name, const char *value)
 {
     char error[256];
@@ -84,6 +92,24 @@ int aphi_open_model(const char *text, aph_loaded_model *model)
         aph_model_unload(model);
     if (aphi_interrupted)
         return APHI_EXIT_INTERRUPTED;
+    aphi_complain("%s", error.message);
+    return (int)aphi_exit_of_load_error(&error);
+}
+
+int aphi_open_network(const char *environment, aph_loaded_network *network)
+{
+    aph_load_error error;
+    *network = (aph_loaded_network){0};
+    if (!aph_network_is_file(environment))
+        return APHI_EXIT_PASS;
+    aphi_interrupt_watch(NULL);
+    bool loaded = aph_network_load(environment, network, &error);
+    if (aphi_interrupted) {
+        aph_network_unload(network);
+        return APHI_EXIT_INTERRUPTED;
+    }
+    if (loaded)
+        return APHI_EXIT_PASS;
     aphi_complain("%s", error.message);
     return (int)aphi_exit_of_load_error(&error);
 }

@@ -19,10 +19,16 @@ extern const char *const aphi_colour_names[], *const aphi_format_names[], *const
 #define APHI_ENVIRONMENT_OPTION(type, field, text) \
     {.name = "env", .kind = APHI_OPTION_CALL, .argument = "ENV", APHI_FIELD(type, field), \
      .choices = aphi_environment_names, .take = aphi_take_environment, .help = text}
+/* An environment or a file with a network. */
+#define APHI_NETWORK_OPTION(type, field, text) \
+    {.name = "env", .kind = APHI_OPTION_CALL, .argument = "ENV", APHI_FIELD(type, field), \
+     .choices = aphi_environment_names, .take = aphi_take_network, .help = text}
 #define APHI_JSON_OPTION(type, field) APHI_FLAG(type, field, "json", "print one JSON object")
 
 /* Takes the name of an environment into a const char *. */
 int aphi_take_environment(void *field, const char *name, const char *value);
+/* Also takes the name of a file with a network. */
+int aphi_take_network(void *field, const char *name, const char *value);
 /* Takes a fault, in the syntax of aphi_fault_parse, into a const char *. */
 int aphi_take_fault(void *field, const char *name, const char *value);
 
@@ -41,6 +47,8 @@ bool aphi_waive_by_name(const aphi_waived *w, aph_model *model);
 
 /* Loads the model that an operand names. Returns 0, or the exit code after a message on stderr. */
 int aphi_open_model(const char *text, aph_loaded_model *model);
+/* Loads the network if the environment is a file; otherwise network->network is NULL. Returns 0 or an exit code. */
+int aphi_open_network(const char *environment, aph_loaded_network *network);
 /* --mutate: a mutant by number or name. Returns NULL with a message on stderr if the model has none of that name. */
 const aph_model *aphi_mutant_named(const aph_model *model, const char *which);
 /* Returns a random seed that is short enough to type. */

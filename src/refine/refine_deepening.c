@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "generate/generator.h"
+#include "value/heap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static bool draw_messages(search *s, aphi_generator *g, aphi_labelled *seen)
         if (!a.label)
             return false;
         size_t client = (size_t)a.connection;
-        if (!a.send || client >= clients || sent[client] == messages)
+        if (!a.send || aphi_is_signal(a.send) || client >= clients || sent[client] == messages)
             continue;
         aph_value message = aphi_expression_fill(a.send, seen, s->bounds.options.spec->functions);
         aphi_labelled_add(seen, a.label, message);

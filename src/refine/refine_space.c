@@ -10,297 +10,106 @@
  *             A request counts as sent with its last byte: no specification can have received it before. A response
  *             counts as received with its first byte: a specification that has sent one byte is committed to all.
  *
+ *             If one of the models has connections, each client opens one, and may end it at any time, also within a
+ *             message. The opening and the end of a connection travel like chunks. A reset overtakes chunks, which are
+ *             then lost, and so does a close of both sides, because it causes a reset if data arrives after it.
+ *
  * Reductions: a trace that a specification allows across the network remains allowed if a response is received later or
  *             a request is sent earlier, relative to events on other connections (Koh et al., section 4: "disordering"
  *             twice is disordering). So a network without delay produces the strictest traces. Only these are made:
  *             1. a response is received when it is sent: this event alone is a persistent set
- *             2. a chunk is sent when the model takes it
+ *             2. a chunk is sent when the model takes it; so is an opening or end of a connection
  *             3. adjacent entries of a trace that are both requests or both responses, on different connections, are
  *                sorted by client: no specification distinguishes them, and equal traces are merged
- *             options->unreduced disables all three: sending and receiving are separate events in each direction.
+ *             4. a client half-closes or resets a connection, but does not close both sides: the model takes that as a
+ *                half-close or a reset, and the client observes less. Nor does it end the connection to a model that
+ *                does not receive the end
+ *             options->unreduced disables all four: sending and receiving are separate events in each direction.
  * Invariants: 1. ANSWERS has the answers to all events so far of the current step
  *             2. ARRIVING is not nil while the model processes a chunk; no other chunk is taken meanwhile
  * Cost:       a step is run from its beginning for each of its events. */
 #include "refine/refine_space.h"
 
 #include "base/memory.h"
+#include "refine/refine_clients.h"
+#include "refine/refine_network.h"
+#include "refine/refine_trace.h"
 #include "tree/step.h"
+#include "value/heap.h"
 
-#include <assert.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-/* The fields of a client. */
-enum {
-    NEXT,    /* number of its next request */
-    OFFSET,  /* bytes of that request sent so far */
-    CHUNKS,  /* chunks of that request sent so far */
-    TO,      /* chunks in transit to the model, an array; unreduced only */
-    UNREAD,  /* arrived bytes of an incomplete message */
-    FROM,    /* bytes in transit to the client, an array; unreduced only */
-    PARTIAL, /* received bytes of an incomplete response */
-    CLIENT_FIELDS
-};
 
 enum { QUIET_STEPS_MAX = 1000, ENUMERATED_MAX = 8 };
 
-typedef struct state_fields {
-    aph_value field[APHI_REFINE_FIELDS];
-} state_fields;
-
-static state_fields unpack_state(aph_value v)
-{
-    state_fields s;
-    for (size_t i = 0; i < APHI_REFINE_FIELDS; i++)
-        s.field[i] = aph_at(v, i);
-    return s;
-}
-
-static void push_state(aphi_refine_space *g, const state_fields *s)
-{
-    if (g->flaw)
-        return;
-    APHI_PUSH(g->states, g->count, g->capacity, aph_array(APHI_REFINE_FIELDS, s->field));
-}
-
-static aph_value client_field(const state_fields *s, size_t client, size_t field)
-{
-    return aph_at(aph_at(s->field[APHI_REFINE_CLIENTS], client), field);
-}
-
-static size_t client_count(const state_fields *s, size_t client, size_t field)
-{
-    return (size_t)aph_int_of(client_field(s, client, field));
-}
-
-static void set_client(state_fields *s, size_t client, size_t field, aph_value v)
-{
-    aph_value all = s->field[APHI_REFINE_CLIENTS];
-    s->field[APHI_REFINE_CLIENTS] = aph_replace(all, client, aph_replace(aph_at(all, client), field, v));
-}
-
-static void set_count(state_fields *s, size_t client, size_t field, size_t n)
-{
-    set_client(s, client, field, aph_int((int64_t)n));
-}
-
-__attribute__((format(printf, 5, 6))) static void report_flaw(aphi_refine_space *g, aphi_refine_flaw flaw,
-                                                              aph_fault fault, aph_value trace, const char *format, ...)
-{
-    va_list args;
-    if (g->flaw)
-        return;
-    g->flaw = flaw;
-    g->fault = fault;
-    g->trace = trace;
-    va_start(args, format);
-    vsnprintf(g->why, sizeof g->why, format, args);
-    va_end(args);
-}
-
-/* ---- the trace --------------------------------------------------------------------------------------------------- */
-
-static int64_t entry_kind(aph_value entry)
-{
-    return aph_int_of(aph_at(entry, 0));
-}
-
-static size_t entry_client(aph_value entry)
-{
-    return (size_t)aph_int_of(aph_at(entry, 1));
-}
-
-static bool is_complete(aph_value entry)
-{
-    return aph_count(entry) == 3;
-}
-
-static aph_value insert_entry(aph_value trace, size_t at, aph_value entry)
-{
-    size_t n = aph_count(trace);
-    if (at == n)
-        return aph_push(trace, entry);
-    aph_value *items = aphi_alloc((n + 1) * sizeof *items);
-    for (size_t i = 0; i <= n; i++)
-        items[i] = i == at ? entry : aph_at(trace, i - (i > at));
-    trace = aph_array(n + 1, items);
-    free(items);
-    return trace;
-}
-
-static void add_entry(const aphi_refine_space *g, state_fields *s, aph_value entry)
-{
-    aph_value trace = s->field[APHI_REFINE_TRACE];
-    size_t at = aph_count(trace);
-    while (!g->options->unreduced && at > 0 && entry_kind(aph_at(trace, at - 1)) == entry_kind(entry) &&
-           entry_client(aph_at(trace, at - 1)) > entry_client(entry))
-        at--;
-    s->field[APHI_REFINE_TRACE] = insert_entry(trace, at, entry);
-}
-
-static aph_value make_entry(int64_t kind, size_t client, aph_value message)
-{
-    return APH_ARRAY_OF(aph_int(kind), aph_int((int64_t)client), message);
-}
-
-/* Finds the oldest request of the client without a response (`begun`: without the beginning of one). */
-static bool find_request(const state_fields *s, size_t client, bool begun, aph_value *request)
-{
-    aph_value trace = s->field[APHI_REFINE_TRACE];
-    size_t responses = 0;
-    for (size_t i = 0; i < aph_count(trace); i++) {
-        aph_value e = aph_at(trace, i);
-        responses += entry_kind(e) == APHI_REFINE_RECEIVED && entry_client(e) == client && (begun || is_complete(e));
-    }
-    for (size_t i = 0; i < aph_count(trace); i++) {
-        aph_value e = aph_at(trace, i);
-        if (entry_kind(e) == APHI_REFINE_SENT && entry_client(e) == client && responses-- == 0) {
-            *request = aph_at(e, 2);
-            return true;
-        }
-    }
-    *request = APH_NIL;
-    return false;
-}
-
-aph_value aphi_refine_trace_lines(aph_value trace)
-{
-    aph_value lines = aph_array(0, NULL);
-    for (size_t i = 0; i < aph_count(trace); i++) {
-        aph_value e = aph_at(trace, i), connection = aph_int((int64_t)entry_client(e) + 1);
-        if (is_complete(e))
-            lines = aph_push(lines, aph_record("conn", connection,
-                                               entry_kind(e) == APHI_REFINE_SENT ? "send" : "recv", aph_at(e, 2)));
-    }
-    return lines;
-}
-
-/* ---- to the client ----------------------------------------------------------------------------------------------- */
-
-static void begin_response(aphi_refine_space *g, state_fields *s, size_t client, aph_value bytes)
-{
-    aph_value request;
-    if (g->options->spec->rpc && !find_request(s, client, true, &request))
-        report_flaw(g, APHI_REFINE_FLAW_UNREQUESTED, APH_FAULT_NONE,
-                    aph_push(s->field[APHI_REFINE_TRACE], make_entry(APHI_REFINE_RECEIVED, client, bytes)),
-              "a response begins on connection %zu without a request: %zu requests were sent and answered, and %zu "
-                    "bytes of the next were sent", client + 1, client_count(s, client, NEXT),
-                    client_count(s, client, OFFSET));
-    add_entry(g, s, APH_ARRAY_OF(aph_int(APHI_REFINE_RECEIVED), aph_int((int64_t)client)));
-}
-
-static void end_response(state_fields *s, size_t client, aph_value message)
-{
-    aph_value trace = s->field[APHI_REFINE_TRACE];
-    for (size_t i = aph_count(trace); i-- > 0;)
-        if (!is_complete(aph_at(trace, i)) && entry_client(aph_at(trace, i)) == client) {
-            s->field[APHI_REFINE_TRACE] =
-                aph_replace(trace, i, make_entry(APHI_REFINE_RECEIVED, client, message));
-            return;
-        }
-    assert(!"a response ends before it has begun");
-}
-
-/* Decodes bytes that reach the client, with the codec of the specification. */
-static void deliver_bytes(aphi_refine_space *g, state_fields *s, size_t client, aph_value bytes)
-{
-    aph_value waiting = client_field(s, client, PARTIAL);
-    bool begun = aph_count(waiting) > 0;
-    waiting = aph_concat(waiting, bytes);
-    while (aph_count(waiting) && !g->flaw) {
-        size_t n;
-        aph_wire wire = {.side = APH_FROM_SERVER};
-        if (!begun)
-            begin_response(g, s, client, waiting);
-        begun = true;
-        find_request(s, client, false, &wire.asked);
-        wire.bytes = (const unsigned char *)aph_bytes_of(&waiting, &n);
-        wire.count = n;
-        aph_decoded decoded = aph_decode(g->options->spec->codec, &wire);
-        if (decoded == APH_MORE)
-            break;
-        if (decoded == APH_MALFORMED) {
-            end_response(s, client, waiting);
-            report_flaw(g, APHI_REFINE_FLAW_MALFORMED, APH_FAULT_NONE, s->field[APHI_REFINE_TRACE],
-                        "connection %zu: not a valid message of %s: byte %zu: %s", client + 1, g->options->spec->name,
-                        wire.at + 1, wire.why);
-            return;
-        }
-        end_response(s, client, wire.message);
-        waiting = aph_substr(waiting, wire.used, n - wire.used);
-        begun = false;
-    }
-    set_client(s, client, PARTIAL, waiting);
-}
-
 /* ---- to the model ------------------------------------------------------------------------------------------------ */
 
-/* Sends the next n bytes of the client; returns them. */
-static aph_value send_chunk(const aphi_refine_space *g, state_fields *s, size_t client, size_t n)
+/* Decodes the bytes that have arrived; `ended`: no more will. Returns the messages that the model will receive, after
+ * the number of the client; APH_NIL if there are none. */
+static aph_value decode_arrived(aphi_refine_space *g, aphi_refine_state *s, size_t client, aph_value unread, bool ended)
 {
-    size_t next = client_count(s, client, NEXT), offset = client_count(s, client, OFFSET);
-    size_t which = client * g->options->stride + next;
-    aph_value chunk = aph_substr(g->bytes[which], offset, n);
-    if (offset + n < aph_count(g->bytes[which])) {
-        set_count(s, client, OFFSET, offset + n);
-        set_count(s, client, CHUNKS, client_count(s, client, CHUNKS) + 1);
-        return chunk;
-    }
-    add_entry(g, s, make_entry(APHI_REFINE_SENT, client, g->options->requests[which]));
-    set_count(s, client, NEXT, next + 1);
-    set_count(s, client, OFFSET, 0);
-    set_count(s, client, CHUNKS, 0);
-    return chunk;
-}
-
-/* Sets the range of possible lengths of the next chunk; 0 and 0 if there is none. */
-static void chunk_lengths(const aphi_refine_space *g, const state_fields *s, size_t client, size_t *min, size_t *max)
-{
-    size_t next = client_count(s, client, NEXT);
-    *min = *max = 0;
-    if (next == g->options->messages)
-        return;
-    *max = aph_count(g->bytes[client * g->options->stride + next]) - client_count(s, client, OFFSET);
-    *min = client_count(s, client, CHUNKS) + 1 < g->chunks ? 1 : *max;
-}
-
-/* Decodes an arriving chunk; the model will receive the messages that it completes. */
-static void take_chunk(aphi_refine_space *g, state_fields *s, size_t client, aph_value chunk)
-{
-    aph_value unread = aph_concat(client_field(s, client, UNREAD), chunk), arriving = APH_NIL;
+    aph_value arriving = APH_NIL;
     while (aph_count(unread)) {
         size_t n;
-        aph_wire wire = {.side = APH_TO_SERVER};
+        aph_wire wire = {.side = APH_TO_SERVER, .ended = ended};
         wire.bytes = (const unsigned char *)aph_bytes_of(&unread, &n);
         wire.count = n;
         aph_decoded decoded = aph_decode(g->options->model->codec, &wire);
-        if (decoded == APH_MORE)
+        if (decoded == APH_MORE || (decoded == APH_MALFORMED && ended))
             break;
         if (decoded == APH_MALFORMED) {
-            report_flaw(g, APHI_REFINE_FLAW_FAULT, APH_FAULT_REQUEST, s->field[APHI_REFINE_TRACE],
-                        "a request of %s is not a valid message of %s: byte %zu: %s", g->options->spec->name,
-                        g->options->model->name, wire.at + 1, wire.why);
-            return;
+            aphi_refine_fault_set(g, APH_FAULT_REQUEST, "a request of %s is not a valid message of %s: byte %zu: %s",
+                                  g->options->spec->name, g->options->model->name, wire.at + 1, wire.why);
+            return APH_NIL;
         }
         arriving = aph_push(arriving ? arriving : APH_ARRAY_OF(aph_int((int64_t)client)), wire.message);
         unread = aph_substr(unread, wire.used, n - wire.used);
     }
-    set_client(s, client, UNREAD, unread);
+    aphi_refine_client_set(s, client, APHI_REFINE_UNREAD, ended ? aph_str("") : unread);
+    return arriving;
+}
+
+void aphi_refine_take_chunk(aphi_refine_space *g, aphi_refine_state *s, size_t client, aph_value chunk)
+{
+    aph_value unread = aph_concat(aphi_refine_client(s, client, APHI_REFINE_UNREAD), chunk);
+    s->field[APHI_REFINE_ARRIVING] = decode_arrived(g, s, client, unread, false);
+    aphi_refine_state_push(g, s);
+}
+
+/* The model receives nothing more from the client, and its messages are lost. */
+static void end_service(aphi_refine_state *s, size_t client)
+{
+    aphi_refine_client_set_count(s, client, APHI_REFINE_SERVED, APHI_REFINE_OVER);
+    aphi_refine_client_set(s, client, APHI_REFINE_TO, aph_array(0, NULL));
+    aphi_refine_client_set(s, client, APHI_REFINE_UNREAD, aph_str(""));
+}
+
+/* An opening or an end arrives. Bytes of an incomplete message before the end are discarded. */
+void aphi_refine_take_signal(aphi_refine_space *g, aphi_refine_state *s, size_t client, aph_value signal)
+{
+    aph_value unread = aphi_refine_client(s, client, APHI_REFINE_UNREAD), arriving = APH_NIL;
+    if (signal == APH_CLOSED)
+        arriving = decode_arrived(g, s, client, unread, true);
+    if (signal == APH_BROKEN)
+        end_service(s, client);
+    else
+        aphi_refine_client_set_count(s, client, APHI_REFINE_SERVED,
+                                     signal == APH_OPENED ? APHI_REFINE_OPEN : APHI_REFINE_SHUT);
+    if (g->options->model->connections)
+        arriving = aph_push(arriving ? arriving : APH_ARRAY_OF(aph_int((int64_t)client)), signal);
     s->field[APHI_REFINE_ARRIVING] = arriving;
-    push_state(g, s);
+    aphi_refine_state_push(g, s);
 }
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
-static bool report_model_fault(aphi_refine_space *g, const state_fields *s, aph_fault fault, const char *why)
+static bool report_model_fault(aphi_refine_space *g, aph_fault fault, const char *why)
 {
-    report_flaw(g, APHI_REFINE_FLAW_FAULT, fault, s->field[APHI_REFINE_TRACE], "model %s: %s", g->options->model->name,
-                why);
+    aphi_refine_fault_set(g, fault, "model %s: %s", g->options->model->name, why);
     return false;
 }
 
 /* Runs the model, through any step ends, to its next event without an answer. */
-static bool run_model(aphi_refine_space *g, state_fields *s, aph_event *event)
+static bool run_model(aphi_refine_space *g, aphi_refine_state *s, aph_event *event)
 {
     aph_value *state = &s->field[APHI_REFINE_MODEL_STATE], *answers = &s->field[APHI_REFINE_ANSWERS];
     for (size_t steps = 0; steps < QUIET_STEPS_MAX; steps++) {
@@ -310,25 +119,25 @@ static bool run_model(aphi_refine_space *g, state_fields *s, aph_event *event)
         case APHI_NEVER: *event = (aph_event){.kind = APH_EVENT_NEVER}; return true;
         case APHI_ENDED:
             if (r.at < aph_count(*answers))
-                return report_model_fault(g, s, APH_FAULT_IMPURE,
+                return report_model_fault(g, APH_FAULT_IMPURE,
                                           "a step is not a pure function of its state and answers");
             *answers = aph_array(0, NULL);
             break;
-        case APHI_UNKNOWN_REQUEST: return report_model_fault(g, s, APH_FAULT_REQUEST, aphi_step_reason());
-        case APHI_OUT_OF_TIME: return report_model_fault(g, s, APH_FAULT_STUCK, "a step does not end");
-        default: return report_model_fault(g, s, APH_FAULT_CRASH, aphi_step_reason());
+        case APHI_UNKNOWN_REQUEST: return report_model_fault(g, APH_FAULT_REQUEST, aphi_step_reason());
+        case APHI_OUT_OF_TIME: return report_model_fault(g, APH_FAULT_STUCK, "a step does not end");
+        default: return report_model_fault(g, APH_FAULT_CRASH, aphi_step_reason());
         }
     }
-    return report_model_fault(g, s, APH_FAULT_STUCK, "its steps end repeatedly without an event");
+    return report_model_fault(g, APH_FAULT_STUCK, "its steps end repeatedly without an event");
 }
 
-static void answer_event(aphi_refine_space *g, const state_fields *s, aph_value value)
+static void answer_event(aphi_refine_space *g, const aphi_refine_state *s, aph_value value)
 {
-    state_fields next = *s;
+    aphi_refine_state next = *s;
     aph_event event;
     next.field[APHI_REFINE_ANSWERS] = aph_push(next.field[APHI_REFINE_ANSWERS], value);
     if (run_model(g, &next, &event)) /* replays the current step from its beginning */
-        push_state(g, &next);
+        aphi_refine_state_push(g, &next);
 }
 
 static aph_value fresh_value(aph_kind sort, size_t number)
@@ -341,9 +150,9 @@ static aph_value fresh_value(aph_kind sort, size_t number)
 }
 
 /* Tries all values if there are few; otherwise only a fresh value, or both ends of the range. */
-static void branch_on_choice(aphi_refine_space *g, const state_fields *s, const aph_event *e)
+static void branch_on_choice(aphi_refine_space *g, const aphi_refine_state *s, const aph_event *e)
 {
-    state_fields next = *s;
+    aphi_refine_state next = *s;
     size_t chosen = (size_t)aph_int_of(s->field[APHI_REFINE_CHOSEN]);
     if (e->sort == APH_BOOL) {
         answer_event(g, s, aph_bool(false));
@@ -365,64 +174,247 @@ static void branch_on_choice(aphi_refine_space *g, const state_fields *s, const 
     }
 }
 
-static void send_response(aphi_refine_space *g, const state_fields *s, const aph_event *e)
+/* Returns true if a message of the model can be observed. A model without connections can send to any client. */
+static bool reaches_client(const aphi_refine_space *g, const aphi_refine_state *s, int64_t to)
 {
-    state_fields next = *s;
-    size_t client = (size_t)(e->to - 1);
-    aph_value bytes;
-    if (!aph_encode(g->options->model->codec, APH_FROM_SERVER, e->value, &bytes)) {
-        report_model_fault(g, s, APH_FAULT_ANSWER, "it sends a value that its codec cannot encode");
-        return;
-    }
-    if (e->to < 1 || client >= g->options->clients) {
-        answer_event(g, &next, APH_NIL); /* no such client */
-        return;
-    }
-    if (g->options->unreduced)
-        set_client(&next, client, FROM, aph_push(client_field(&next, client, FROM), bytes));
+    if (to < 1 || (size_t)to > g->options->clients)
+        return false;
+    size_t client = (size_t)to - 1, served = aphi_refine_client_count(s, client, APHI_REFINE_SERVED);
+    return (served == APHI_REFINE_OPEN || served == APHI_REFINE_SHUT) &&
+           (g->options->network || aphi_refine_client_count(s, client, APHI_REFINE_PHASE) != APHI_REFINE_OVER);
+}
+
+/* Sends bytes, or APH_CLOSED, to the client. */
+static void send_to_client(aphi_refine_space *g, aphi_refine_state *s, size_t client, aph_value bytes)
+{
+    if (g->options->network)
+        aphi_refine_network_send(g, s, client, bytes);
+    else if (g->options->unreduced)
+        aphi_refine_client_set(s, client, APHI_REFINE_FROM,
+                               aph_push(aphi_refine_client(s, client, APHI_REFINE_FROM), bytes));
     else
-        deliver_bytes(g, &next, client, bytes);
+        aphi_refine_client_receive(g, s, client, bytes);
+}
+
+static void close_connection(aphi_refine_space *g, const aphi_refine_state *s, int64_t to)
+{
+    aphi_refine_state next = *s;
+    if (to >= 1 && (size_t)to <= g->options->clients) {
+        size_t client = (size_t)to - 1;
+        aph_value arriving = s->field[APHI_REFINE_ARRIVING];
+        if (reaches_client(g, s, to))
+            send_to_client(g, &next, client, APH_CLOSED);
+        if (aphi_refine_client_count(s, client, APHI_REFINE_SERVED) != APHI_REFINE_UNOPENED)
+            end_service(&next, client);
+        if (arriving && (size_t)aph_int_of(aph_at(arriving, 0)) == client)
+            next.field[APHI_REFINE_ARRIVING] = APH_NIL;
+    }
     answer_event(g, &next, APH_NIL);
 }
 
-static void receive_message(aphi_refine_space *g, const state_fields *s)
+static void send_response(aphi_refine_space *g, const aphi_refine_state *s, const aph_event *e)
 {
-    aph_value arriving = s->field[APHI_REFINE_ARRIVING];
-    state_fields next = *s;
-    if (arriving) {
-        aph_value from = aph_int(aph_int_of(aph_at(arriving, 0)) + 1), message = aph_at(arriving, 1);
-        arriving = aph_replace(aph_slice(arriving, 1, aph_count(arriving) - 1), 0, aph_at(arriving, 0));
-        next.field[APHI_REFINE_ARRIVING] = aph_count(arriving) > 1 ? arriving : APH_NIL;
-        answer_event(g, &next, APH_ARRAY_OF(from, message));
+    aphi_refine_state next = *s;
+    aph_value bytes;
+    if (!aph_encode(g->options->model->codec, APH_FROM_SERVER, e->value, &bytes)) {
+        report_model_fault(g, APH_FAULT_ANSWER, "it sends a value that its codec cannot encode");
         return;
     }
-    for (size_t i = 0; i < g->options->clients; i++) {
-        size_t min, max;
-        if (g->options->unreduced) {
-            aph_value to = client_field(s, i, TO);
-            next = *s;
-            set_client(&next, i, TO, aph_slice(to, 1, aph_count(to) - (aph_count(to) > 0)));
-            if (aph_count(to))
-                take_chunk(g, &next, i, aph_at(to, 0));
-            continue;
-        }
-        chunk_lengths(g, s, i, &min, &max);
-        for (size_t n = min; n && n <= max; n++) {
-            next = *s;
-            aph_value chunk = send_chunk(g, &next, i, n);
-            take_chunk(g, &next, i, chunk);
-        }
+    if (reaches_client(g, s, e->to))
+        send_to_client(g, &next, (size_t)e->to - 1, bytes);
+    answer_event(g, &next, APH_NIL);
+}
+
+static void receive_arriving(aphi_refine_space *g, const aphi_refine_state *s)
+{
+    aph_value arriving = s->field[APHI_REFINE_ARRIVING];
+    aphi_refine_state next = *s;
+    aph_value from = aph_int(aph_int_of(aph_at(arriving, 0)) + 1), message = aph_at(arriving, 1);
+    arriving = aph_replace(aph_slice(arriving, 1, aph_count(arriving) - 1), 0, aph_at(arriving, 0));
+    next.field[APHI_REFINE_ARRIVING] = aph_count(arriving) > 1 ? arriving : APH_NIL;
+    answer_event(g, &next, APH_ARRAY_OF(from, message));
+}
+
+/* ---- the network without delay ----------------------------------------------------------------------------------- */
+
+static void pass_signal(aphi_refine_space *g, const aphi_refine_state *s, size_t client, aph_value signal)
+{
+    aphi_refine_state next = *s;
+    aphi_refine_client_signal(g, &next, client, signal);
+    aphi_refine_take_signal(g, &next, client, signal);
+}
+
+static void pass_ends(aphi_refine_space *g, const aphi_refine_state *s, size_t client)
+{
+    size_t phase = aphi_refine_client_count(s, client, APHI_REFINE_PHASE);
+    if (!g->options->model->connections || phase == APHI_REFINE_UNOPENED || phase == APHI_REFINE_OVER)
+        return;
+    if (phase == APHI_REFINE_OPEN)
+        pass_signal(g, s, client, APH_CLOSED);
+    pass_signal(g, s, client, APH_BROKEN);
+}
+
+static void pass_chunks(aphi_refine_space *g, const aphi_refine_state *s, size_t client)
+{
+    size_t min, max;
+    aphi_refine_client_lengths(g, s, client, &min, &max);
+    for (size_t n = min; n && n <= max; n++) {
+        aphi_refine_state next = *s;
+        aph_value chunk = aphi_refine_client_send(g, &next, client, n);
+        aphi_refine_take_chunk(g, &next, client, chunk);
     }
 }
 
-static void step_model(aphi_refine_space *g, state_fields *s)
+/* Ends are pushed last. */
+static void pass_to_model(aphi_refine_space *g, const aphi_refine_state *s)
+{
+    for (size_t i = 0; i < g->options->clients; i++) {
+        if (aphi_refine_client_count(s, i, APHI_REFINE_PHASE) == APHI_REFINE_UNOPENED)
+            pass_signal(g, s, i, APH_OPENED);
+        pass_chunks(g, s, i);
+    }
+    g->first_end = g->count;
+    for (size_t i = 0; i < g->options->clients; i++)
+        pass_ends(g, s, i);
+}
+
+/* ---- the network with delays: unreduced only --------------------------------------------------------------------- */
+
+/* A departure arrives in its order, or overtakes the chunks before it. The model does not learn of a connection whose
+ * opening is overtaken. */
+static void take_departure(aphi_refine_space *g, const aphi_refine_state *s, size_t client, aph_value departure)
+{
+    aphi_refine_state next = *s;
+    aph_value to = aphi_refine_client(s, client, APHI_REFINE_TO);
+    bool has_earlier = aph_count(to) > 1, is_shut = aphi_refine_client_count(s, client, APHI_REFINE_SERVED) ==
+                                                    APHI_REFINE_SHUT;
+    if (departure == APH_LEFT && !has_earlier && !is_shut) {
+        aphi_refine_client_set(&next, client, APHI_REFINE_TO, aph_array(0, NULL));
+        aphi_refine_take_signal(g, &next, client, APH_CLOSED);
+        next = *s;
+    }
+    if (aph_at(to, 0) != APH_OPENED) {
+        aphi_refine_take_signal(g, &next, client, APH_BROKEN);
+        return;
+    }
+    end_service(&next, client);
+    aphi_refine_state_push(g, &next);
+}
+
+static void take_delayed(aphi_refine_space *g, const aphi_refine_state *s, size_t client)
+{
+    aph_value to = aphi_refine_client(s, client, APHI_REFINE_TO);
+    size_t n = aph_count(to);
+    aph_value first = n ? aph_at(to, 0) : APH_NIL, last = n ? aph_at(to, n - 1) : APH_NIL;
+    aphi_refine_state next = *s;
+    if (last == APH_LEFT || last == APH_BROKEN)
+        take_departure(g, s, client, last);
+    if (!n || first == APH_LEFT || first == APH_BROKEN)
+        return;
+    aphi_refine_client_set(&next, client, APHI_REFINE_TO, aph_slice(to, 1, n - 1));
+    if (aphi_is_signal(first))
+        aphi_refine_take_signal(g, &next, client, first);
+    else
+        aphi_refine_take_chunk(g, &next, client, first);
+}
+
+static void receive_message(aphi_refine_space *g, const aphi_refine_state *s)
+{
+    if (s->field[APHI_REFINE_ARRIVING]) {
+        receive_arriving(g, s);
+        return;
+    }
+    if (g->options->network) {
+        aphi_refine_network_expand(g, s);
+        return;
+    }
+    if (!g->options->unreduced) {
+        pass_to_model(g, s);
+        return;
+    }
+    for (size_t i = 0; i < g->options->clients; i++)
+        take_delayed(g, s, i);
+}
+
+/* The client sends something that is in transit until the model takes it. */
+static void send_delayed(aphi_refine_space *g, aphi_refine_state *s, size_t client, aph_value item)
+{
+    if (aphi_refine_client_count(s, client, APHI_REFINE_SERVED) != APHI_REFINE_OVER)
+        aphi_refine_client_set(s, client, APHI_REFINE_TO,
+                               aph_push(aphi_refine_client(s, client, APHI_REFINE_TO), item));
+    aphi_refine_state_push(g, s);
+}
+
+static void signal_delayed(aphi_refine_space *g, const aphi_refine_state *s, size_t client, aph_value signal)
+{
+    aphi_refine_state next = *s;
+    aphi_refine_client_signal(g, &next, client, signal);
+    send_delayed(g, &next, client, signal);
+}
+
+static void signals_delayed(aphi_refine_space *g, const aphi_refine_state *s, size_t client)
+{
+    if (!g->options->model->connections && !g->options->spec->connections)
+        return;
+    switch (aphi_refine_client_count(s, client, APHI_REFINE_PHASE)) {
+    case APHI_REFINE_UNOPENED: signal_delayed(g, s, client, APH_OPENED); break;
+    case APHI_REFINE_OPEN: signal_delayed(g, s, client, APH_CLOSED); /* fall through */
+    case APHI_REFINE_SHUT:
+        signal_delayed(g, s, client, APH_LEFT);
+        signal_delayed(g, s, client, APH_BROKEN);
+        break;
+    default: break;
+    }
+}
+
+/* The close of the server arrives in its order, or as a reset, which loses the messages before it. */
+static void receive_delayed(aphi_refine_space *g, const aphi_refine_state *s, size_t client)
+{
+    aph_value from = aphi_refine_client(s, client, APHI_REFINE_FROM);
+    size_t n = aph_count(from);
+    aphi_refine_state next = *s;
+    if (!n)
+        return;
+    aphi_refine_client_set(&next, client, APHI_REFINE_FROM, aph_slice(from, 1, n - 1));
+    aphi_refine_client_receive(g, &next, client, aph_at(from, 0));
+    aphi_refine_state_push(g, &next);
+    next = *s;
+    if (aph_at(from, n - 1) == APH_CLOSED) {
+        aphi_refine_client_receive(g, &next, client, APH_BROKEN);
+        aphi_refine_state_push(g, &next);
+    }
+}
+
+static void step_network(aphi_refine_space *g, const aphi_refine_state *s)
+{
+    for (size_t i = 0; i < g->options->clients; i++) {
+        size_t min, max;
+        aphi_refine_client_lengths(g, s, i, &min, &max);
+        for (size_t n = min; n && n <= max; n++) {
+            aphi_refine_state next = *s;
+            aph_value chunk = aphi_refine_client_send(g, &next, i, n);
+            send_delayed(g, &next, i, chunk);
+        }
+        signals_delayed(g, s, i);
+        receive_delayed(g, s, i);
+    }
+}
+
+/* ---- expansion --------------------------------------------------------------------------------------------------- */
+
+static void step_model(aphi_refine_space *g, aphi_refine_state *s)
 {
     aph_event e;
     if (!run_model(g, s, &e))
         return;
     switch (e.kind) {
     case APH_EVENT_RECV: receive_message(g, s); break;
-    case APH_EVENT_SEND: send_response(g, s, &e); break;
+    case APH_EVENT_SEND:
+        if (e.value == APH_CLOSED)
+            close_connection(g, s, e.to);
+        else
+            send_response(g, s, &e);
+        break;
     case APH_EVENT_CHOOSE: branch_on_choice(g, s, &e); break;
     case APH_EVENT_DECIDE:
         if (aph_kind_of(e.value) == APH_BOOL)
@@ -436,34 +428,12 @@ static void step_model(aphi_refine_space *g, state_fields *s)
     }
 }
 
-/* ---- the network, unreduced only --------------------------------------------------------------------------------- */
-
-static void step_network(aphi_refine_space *g, const state_fields *s)
-{
-    for (size_t i = 0; i < g->options->clients; i++) {
-        size_t min, max;
-        chunk_lengths(g, s, i, &min, &max);
-        for (size_t n = min; n && n <= max; n++) {
-            state_fields next = *s;
-            aph_value chunk = send_chunk(g, &next, i, n);
-            set_client(&next, i, TO, aph_push(client_field(&next, i, TO), chunk));
-            push_state(g, &next);
-        }
-        aph_value from = client_field(s, i, FROM);
-        if (aph_count(from)) {
-            state_fields next = *s;
-            set_client(&next, i, FROM, aph_slice(from, 1, aph_count(from) - 1));
-            deliver_bytes(g, &next, i, aph_at(from, 0));
-            push_state(g, &next);
-        }
-    }
-}
-
 void aphi_refine_space_expand(aphi_refine_space *g, aph_value v)
 {
-    state_fields s = unpack_state(v);
+    aphi_refine_state s = aphi_refine_state_unpack(v);
+    g->first_end = SIZE_MAX;
     step_model(g, &s);
-    if (g->options->unreduced)
+    if (g->options->unreduced && !g->options->network)
         step_network(g, &s);
 }
 
@@ -513,8 +483,7 @@ static bool encode_requests(aphi_refine_space *g)
             if (aph_encode(o->spec->codec, APH_TO_SERVER, o->requests[which], &g->bytes[which]))
                 continue;
             char *text = aph_json_text(o->requests[which], NULL);
-            report_flaw(g, APHI_REFINE_FLAW_FAULT, APH_FAULT_REQUEST, APH_NIL, "%.100s is not a request of %s", text,
-                        o->spec->name);
+            aphi_refine_fault_set(g, APH_FAULT_REQUEST, "%.100s is not a request of %s", text, o->spec->name);
             free(text);
             return false;
         }
@@ -528,18 +497,14 @@ bool aphi_refine_space_open(aphi_refine_space *g, const aphi_refine_options *opt
     if (!encode_requests(g))
         return false;
     const aph_model *model = options->model;
-    aph_value empty_array = aph_array(0, NULL), empty_string = aph_str(""), zero = aph_int(0), clients = empty_array;
-    aph_value client = APH_ARRAY_OF([NEXT] = zero, [OFFSET] = zero, [CHUNKS] = zero, [TO] = empty_array,
-                                    [UNREAD] = empty_string, [FROM] = empty_array, [PARTIAL] = empty_string);
-    for (size_t i = 0; i < options->clients; i++)
-        clients = aph_push(clients, client);
-    state_fields s = {{[APHI_REFINE_MODEL_STATE] = concretize(g, model->initial ? model->initial(model) : aph_object()),
-                [APHI_REFINE_ANSWERS] = empty_array,
-                [APHI_REFINE_CHOSEN] = zero,
-                [APHI_REFINE_CLIENTS] = clients,
-                [APHI_REFINE_TRACE] = empty_array}};
+    aph_value start = concretize(g, model->initial ? model->initial(model) : aph_object()), none = aph_array(0, NULL);
+    aphi_refine_state s = {{[APHI_REFINE_MODEL_STATE] = start,
+                            [APHI_REFINE_ANSWERS] = none,
+                            [APHI_REFINE_CHOSEN] = aph_int(0),
+                            [APHI_REFINE_CLIENTS] = aphi_refine_clients_open(g),
+                            [APHI_REFINE_TRACE] = none}};
     aph_event event;
-    if (!run_model(g, &s, &event))
+    if (!run_model(g, &s, &event) || (options->network && !aphi_refine_network_open(g, &s)))
         return false;
     *first = aph_array(APHI_REFINE_FIELDS, s.field);
     return true;

@@ -16,15 +16,24 @@
 #include "base/random_choice.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "derive/derivation.h"
 #include "oracle/evidence.h"
 #include "oracle/search.h"
 #include "refine/refine_space.h"
+#include "refine/refine_trace.h"
 #include "tree/step_guard.h"
 #include "value/heap.h"
 
 #include <stdlib.h>
 
-enum { DEPTH_MAX = 20000, EVIDENCE_VISITS = 100000, STEPS_BETWEEN_CHECKS = 1024, COLLECT_BYTES = 64 << 20 };
+enum {
+    DEPTH_MAX = 20000,
+    EVIDENCE_VISITS = 100000,
+    STEPS_BETWEEN_CHECKS = 1024,
+    COLLECT_BYTES = 64 << 20,
+    BRANCHES_MAX = 1000000, /* of a derivation */
+    END_ONE_IN = 12, /* draws of an end in random schedules */
+};
 
 /* A hash table from values to numbers, with open addressing; APH_NIL is not a key. */
 typedef struct table {
@@ -143,7 +152,7 @@ static size_t complete_entries_before(aph_value trace, size_t at)
 {
     size_t n = 0;
     for (size_t i = 0; i < at; i++)
-        n += aph_count(aph_at(trace, i)) == 3;
+        n += aphi_refine_entry_complete(aph_at(trace, i));
     return n;
 }
 
@@ -157,6 +166,21 @@ static void collect_allowed(search *x, const aph_oracle *oracle)
     aphi_evidence_close(&e);
 }
 
+static size_t last_received(aph_value trace, size_t client)
+{
+    size_t at = aph_count(trace);
+    while (--at > 0 && (aphi_refine_entry_kind(aph_at(trace, at)) != APHI_REFINE_RECEIVED ||
+                        aphi_refine_entry_client(aph_at(trace, at)) != client))
+        continue;
+    return at;
+}
+
+static void report_observed(search *x, aph_value trace, size_t at)
+{
+    x->result.trace = aphi_refine_trace_lines(trace);
+    x->result.failing = complete_entries_before(trace, at);
+}
+
 static void report_failure(search *x, aph_oracle *oracle, aph_verdict verdict, aph_value trace, size_t at)
 {
     const char *message;
@@ -164,9 +188,11 @@ static void report_failure(search *x, aph_oracle *oracle, aph_verdict verdict, a
     char why[400];
     if (verdict == APH_FAIL) {
         collect_allowed(x, oracle);
-        x->result.trace = aphi_refine_trace_lines(trace);
-        x->result.failing = complete_entries_before(trace, at);
-        finish_search(x, APHI_REFINES_NOT, APH_FAULT_NONE, "the specification does not allow a response");
+        report_observed(x, trace, at);
+        finish_search(x, APHI_REFINES_NOT, APH_FAULT_NONE,
+                      aphi_is_signal(aphi_refine_entry_message(aph_at(trace, at)))
+                          ? "the specification does not allow the close of a connection"
+                          : "the specification does not allow a response");
     } else if (fault) {
         snprintf(why, sizeof why, "model %s: %s", x->options->spec->name, message);
         finish_search(x, APHI_REFINES_FAULT, fault, why);
@@ -178,9 +204,64 @@ static void report_failure(search *x, aph_oracle *oracle, aph_verdict verdict, a
     }
 }
 
+/* Openings and ends are observations only for a specification with connections. */
+static aph_verdict observe(aph_oracle *oracle, const aph_model *spec, aph_value entry)
+{
+    int64_t client = (int64_t)aphi_refine_entry_client(entry) + 1;
+    aph_value message = aphi_refine_entry_message(entry);
+    if (aphi_is_signal(message) && !spec->connections)
+        return APH_PASS;
+    return aphi_refine_entry_kind(entry) == APHI_REFINE_SENT ? aph_oracle_sent(oracle, client, message, NULL, NULL)
+                                                             : aph_oracle_received(oracle, client, message);
+}
+
+static void observe_network(aphi_derivation *d, size_t line, aph_value entry)
+{
+    int64_t client = (int64_t)aphi_refine_entry_client(entry) + 1;
+    aph_value message = aphi_refine_entry_message(entry);
+    if (aphi_refine_entry_kind(entry) == APHI_REFINE_SENT)
+        aphi_derivation_sent(d, line, client, message);
+    else
+        aphi_derivation_received(d, line, client, message);
+}
+
+static void report_derivation(search *x, aphi_derivation *d, aph_verdict verdict, aph_value trace)
+{
+    const char *message;
+    aph_fault fault = aphi_derivation_fault(d, &message);
+    if (verdict == APH_FAIL) {
+        x->result.allowed = aphi_derivation_allowed(d);
+        report_observed(x, trace, aphi_derivation_line(d));
+        finish_search(x, APHI_REFINES_NOT, APH_FAULT_NONE,
+                      "the specification and the network do not allow an observation");
+    } else {
+        check_limits(x);
+        finish_search(x, fault ? APHI_REFINES_FAULT : APHI_REFINES_UNKNOWN, fault, message);
+    }
+}
+
+/* Checks a trace across the network of the user, by the derivation. */
+static void check_network_trace(search *x, aph_value trace)
+{
+    aphi_derivation_options options = {.branches = BRANCHES_MAX, .unguarded = true};
+    aphi_derivation *d = aphi_derivation_open(x->options->spec, x->options->network, &options);
+    x->result.traces++;
+    for (size_t i = 0; i < aph_count(trace); i++)
+        if (aphi_refine_entry_complete(aph_at(trace, i)))
+            observe_network(d, i, aph_at(trace, i));
+    aph_verdict verdict = aphi_derivation_decide(d);
+    if (verdict != APH_PASS)
+        report_derivation(x, d, verdict, trace);
+    aphi_derivation_close(d);
+}
+
 /* Checks a trace with the oracle of the specification; incomplete messages are left out. */
 static void check_trace(search *x, aph_value trace)
 {
+    if (x->options->network) {
+        check_network_trace(x, trace);
+        return;
+    }
     char error[200];
     aph_oracle_options options = {.environment = "tcp", .patient = true};
     aph_oracle *oracle = aphi_oracle_open_on(x->options->spec, &options, x->machine, false, error, sizeof error);
@@ -191,31 +272,18 @@ static void check_trace(search *x, aph_value trace)
     x->result.traces++;
     for (size_t i = 0; i < aph_count(trace) && !x->over; i++) {
         aph_value e = aph_at(trace, i);
-        if (aph_count(e) < 3)
-            continue;
-        int64_t client = aph_int_of(aph_at(e, 1)) + 1;
-        aph_verdict verdict = aph_int_of(aph_at(e, 0)) == APHI_REFINE_SENT
-                                  ? aph_oracle_sent(oracle, client, aph_at(e, 2), NULL, NULL)
-                                  : aph_oracle_received(oracle, client, aph_at(e, 2));
+        aph_verdict verdict = aphi_refine_entry_complete(e) ? observe(oracle, x->options->spec, e) : APH_PASS;
         if (verdict != APH_PASS)
             report_failure(x, oracle, verdict, trace, i);
     }
     aph_oracle_close(oracle);
 }
 
-static size_t count_responses(aph_value trace)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < aph_count(trace); i++)
-        n += aph_int_of(aph_at(aph_at(trace, i), 0)) == APHI_REFINE_RECEIVED && aph_count(aph_at(trace, i)) == 3;
-    return n;
-}
-
 /* Sets `answered` if all requests have a response. A specification without rpc needs only one response. */
 static void note_responses(search *x, aph_value trace)
 {
     size_t expected = x->options->spec->rpc ? x->options->clients * x->options->messages : 1;
-    x->answered |= count_responses(trace) >= expected;
+    x->answered |= aphi_refine_trace_responses(trace, false) >= expected;
 }
 
 /* ---- the search -------------------------------------------------------------------------------------------------- */
@@ -232,8 +300,7 @@ static void report_flaw(search *x)
         return;
     }
     if (g->flaw != APHI_REFINE_FLAW_FAULT)
-        x->result.trace = aphi_refine_trace_lines(g->trace);
-    x->result.failing = aph_count(x->result.trace) - 1;
+        report_observed(x, g->trace, last_received(g->trace, g->flawed));
     finish_search(x, g->flaw == APHI_REFINE_FLAW_FAULT ? APHI_REFINES_FAULT : APHI_REFINES_NOT, g->fault, g->why);
 }
 
@@ -249,7 +316,7 @@ static void check_new_trace(search *x, aph_value trace)
 {
     bool is_new;
     lookup_key(&x->explained, trace, &is_new);
-    if (is_new && count_responses(trace))
+    if (is_new && aphi_refine_trace_responses(trace, x->options->spec->connections))
         check_trace(x, trace);
 }
 
@@ -280,6 +347,13 @@ static double visit_state(search *x, aph_value state, size_t depth)
     return schedules;
 }
 
+/* Ends of connections are drawn rarely, so that most schedules are long. */
+static aph_value draw_successor(const aphi_refine_space *g, aphi_choice *choice)
+{
+    bool ends = g->first_end >= g->count || !g->first_end || aphi_choice_chance(choice, 1, END_ONE_IN);
+    return g->states[aphi_choice_below(choice, ends ? g->count : g->first_end)];
+}
+
 static void run_random_schedule(search *x, aphi_choice *choice)
 {
     for (size_t depth = 0; !x->over; depth++) {
@@ -290,7 +364,7 @@ static void run_random_schedule(search *x, aphi_choice *choice)
             break;
         if (depth == DEPTH_MAX)
             finish_search(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "a schedule does not end");
-        x->current = x->space.states[aphi_choice_below(choice, x->space.count)];
+        x->current = draw_successor(&x->space, choice);
     }
     if (x->over)
         return;

@@ -9,12 +9,14 @@
 #ifndef APHI_REFINE_REFINEMENT_H
 #define APHI_REFINE_REFINEMENT_H
 
+#include <antiphon/network.h>
 #include <antiphon/oracle.h>
 
 #include <signal.h>
 
 typedef struct aphi_refine_options {
     const aph_model *model, *spec;
+    const aph_network *network;        /* between them and their clients; NULL: tcp */
     size_t clients, messages;          /* of each client */
     size_t chunks;                     /* maximum per message; all ways to split it are tried */
     const aph_value *requests;   /* request k of client i is requests[i * stride + k]; marked by the caller */

@@ -76,10 +76,12 @@ static char *label_of(aph_value op, aph_words *words)
 static void add_unexplained(aphi_buffer *out, aph_value evidence, aph_words *words)
 {
     bool has_request = aph_has(evidence, aph_str("request"));
-    if (has_request) {
+    if (has_request)
         add_message(out, aph_field(evidence, "request"), words);
+    if (!aph_has(evidence, aph_str("observed")))
+        return;
+    if (has_request)
         aphi_buffer_str(out, " → ");
-    }
     add_answer(out, aph_field(evidence, "observed"), words);
     if (!has_request)
         aphi_buffer_format(out, ", to client %lld", (long long)aph_int_of(aph_field(evidence, "connection")));
@@ -202,10 +204,12 @@ static void show_allowed(aphi_buffer *out, aph_value evidence, aph_words *words,
         aphi_utf8_cut(out, aphi_buffer_text(&state), STATE_SHOWN, t->unicode);
         aphi_buffer_str(out, aph_count(aph_field(a, "given")) ? ", where " : "");
         aphi_message_given(out, aph_field(a, "given"), APHI_MESSAGE_WHOLE);
-        aphi_buffer_str(out, ",\n");
-        aphi_buffer_str(&order, "      if the requests were applied in this order (by line): ");
-        add_lines(&order, aph_field(a, "order"));
-        add_wrapped(out, &order, t);
+        aphi_buffer_str(out, aph_field(a, "order") ? ",\n" : "\n");
+        if (aph_field(a, "order")) {
+            aphi_buffer_str(&order, "      if the requests were applied in this order (by line): ");
+            add_lines(&order, aph_field(a, "order"));
+            add_wrapped(out, &order, t);
+        }
         show_reasons(out, aph_field(a, "because"), t);
         aphi_buffer_free(&answer);
         aphi_buffer_free(&state);
@@ -221,7 +225,9 @@ static void show_failure(aphi_buffer *out, const aph_check_result *r, aph_words 
     aph_value evidence = r->evidence;
     aphi_buffer text = {0}, clean = {0};
     aphi_buffer_escaped(out, "\n%s:%llu: ", r->file, (unsigned long long)number_of(evidence, "line"));
-    aphi_terminal_paint(out, t, APHI_INK_ALARM, "no explanation for this response");
+    bool response = aph_has(evidence, aph_str("observed"));
+    aphi_terminal_paint(out, t, APHI_INK_ALARM,
+                        response ? "no explanation for this response" : "no explanation for this request");
     add_unexplained(&text, evidence, words);
     aphi_utf8_clean(&clean, aphi_buffer_text(&text), t->unicode);
     aphi_buffer_str(out, ": ");
@@ -238,6 +244,8 @@ static void show_failure(aphi_buffer *out, const aph_check_result *r, aph_words 
     draw_window(out, evidence, words, t);
     aphi_buffer_byte(out, '\n');
     show_allowed(out, evidence, words, t);
+    if (*r->message)
+        aphi_buffer_escaped(out, "  %s.\n", r->message);
     if (aph_field(evidence, "promises"))
         aphi_buffer_str(out, "  The model's promises were not verified; compare with --ignore-promises.\n");
     aphi_buffer_free(&clean);
@@ -265,8 +273,7 @@ static void show_unknown(aphi_buffer *out, const aph_check_result *r)
     if (r->limit == APH_LIMIT_STOPPED)
         aphi_buffer_escaped(out, "%s: stopped at line %llu", r->file, (unsigned long long)r->line);
     else if (r->limit == APH_LIMIT_BRANCHES)
-        aphi_buffer_escaped(out, "%s: no verdict at line %llu: %s; split it into several steps, or foretell its "
-                            "choices", r->file, (unsigned long long)r->line, r->message);
+        aphi_buffer_escaped(out, "%s: no verdict at line %llu: %s", r->file, (unsigned long long)r->line, r->message);
     else
         aphi_buffer_escaped(out, "%s: %s limit reached at line %llu without a verdict; raise --%s", r->file,
                             names[r->limit], (unsigned long long)r->line, options[r->limit]);

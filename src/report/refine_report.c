@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "refine/refine_trace.h"
 #include "report/run_diagram.h"
 
 #include <stdlib.h>
@@ -88,11 +89,12 @@ static void put_counterexample(aphi_buffer *out, const aphi_refine_report *r, co
     aphi_run_event *events = aphi_alloc_zero((n + 1) * sizeof *events);
     for (size_t i = 0; i < n; i++) {
         aph_value line = aph_at(result->trace, i);
-        bool sent = aph_has(line, aph_str("send"));
+        aph_value message;
+        bool sent = aphi_refine_line_sent(line, &message);
         events[i] = (aphi_run_event){.kind = sent ? APHI_RUN_EVENT_SENT : APHI_RUN_EVENT_RECEIVED,
                                      .at_ns = (int64_t)i * 1000000,
                                      .connection = aph_int_of(aph_field(line, "conn")),
-                                     .message = aph_field(line, sent ? "send" : "recv")};
+                                     .message = message};
     }
     aphi_run_diagram diagram = {.title = r->name, .verdict = "fail", .events = events, .count = n,
                                 .failing = result->failing, .allowed = result->allowed};

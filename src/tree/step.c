@@ -13,6 +13,7 @@
 #include "value/heap.h"
 
 #include "base/compiler.h"
+#include "tree/network_step.h"
 #include "tree/step_guard.h"
 
 #include <inttypes.h>
@@ -112,6 +113,17 @@ aph_value aphi_step_perform(aph *m, aph_event *event)
     return answer;
 }
 
+bool aphi_step_is_of_network(const aph *m)
+{
+    return m->model->version == APHI_STEP_OF_NETWORK;
+}
+
+static void expect_server(aph *m, const char *call)
+{
+    if (aphi_step_is_of_network(m))
+        aphi_step_miscalled(m, "%s: only for models of servers; a network calls aph_absorb and aph_emit", call);
+}
+
 aph_request aph_recv(aph *m)
 {
     if (*m->waiting) {
@@ -119,12 +131,14 @@ aph_request aph_recv(aph *m)
         m->clause = NULL;
         return *m->request;
     }
+    expect_server(m, "aph_recv");
     aph_value packet = aphi_step_perform(m, &(aph_event){.kind = APH_EVENT_RECV});
     return (aph_request){aph_int_of(aph_at(packet, 0)), aph_at(packet, 1)};
 }
 
 void aph_send(aph *m, int64_t to, aph_value message)
 {
+    expect_server(m, "aph_send");
     if (aphi_is_signal(message) && !(message == APH_CLOSED && m->model->connections))
         aphi_step_miscalled(m, "aph_send(%" PRId64 "): the message is the opening or end of a connection; to close a "
                             "connection, set .connections and call aph_close", to);
@@ -133,6 +147,7 @@ void aph_send(aph *m, int64_t to, aph_value message)
 
 void aph_close(aph *m, int64_t to)
 {
+    expect_server(m, "aph_close");
     if (!m->model->connections)
         aphi_step_miscalled(m, "aph_close(%" PRId64 "): the model does not set .connections; set it to true", to);
     aph_send(m, to, APH_CLOSED);
@@ -292,7 +307,7 @@ void aph_unknown_request(aph *m, const char *why)
 
 const void *aph_data(aph *m)
 {
-    return m->model->data;
+    return aphi_step_is_of_network(m) ? ((const aph_network *)m->model->data)->data : m->model->data;
 }
 
 /* ---- replay ------------------------------------------------------------------------------------------------------ */

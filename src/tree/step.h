@@ -42,6 +42,7 @@ aphi_ending aphi_step_replay(const aph_model *model, aph_value *state, aphi_answ
 
 /* Performs an event defined elsewhere: returns the answer, or abandons the step. */
 aph_value aphi_step_perform(aph *m, aph_event *event);
+bool aphi_step_is_of_network(const aph *m);
 _Noreturn void aphi_step_miscalled(aph *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -58,7 +58,7 @@ static _Thread_local struct {
     bool overfull;
     bool armed, timed;
     timer_t timer;
-    code_range model_code;
+    code_range model_code, network_code;
     void *alternate;
     stack_t old_stack;
     struct sigaction old_crash[CRASHES], old_tick;
@@ -99,13 +99,18 @@ static void check_times(int64_t now, int64_t cpu)
         guard.expired = 1;
 }
 
+static bool is_inside(code_range code, uintptr_t address)
+{
+    return address >= code.low && address < code.high;
+}
+
 static void on_tick(int signal, siginfo_t *info, void *context)
 {
     (void)signal;
     (void)info;
     check_times(aphi_clock_ns(), aphi_clock_cpu_ns());
     uintptr_t at = interrupted_address(context);
-    if (!guard.expired || !guard.inside || at < guard.model_code.low || at >= guard.model_code.high)
+    if (!guard.expired || !guard.inside || !(is_inside(guard.model_code, at) || is_inside(guard.network_code, at)))
         return;
     sigset_t tick; /* the jump does not restore the mask */
     sigemptyset(&tick);
@@ -216,8 +221,14 @@ void aphi_guard_arm(const aph_model *model, int64_t deadline_ns, size_t memory)
     guard.overfull = false;
     aphi_heap_watch = on_more_memory;
     guard.model_code = code_of(model);
+    guard.network_code = (code_range){0, 0};
     catch_crashes();
     start_timer();
+}
+
+void aphi_guard_include(const aph_model *network)
+{
+    guard.network_code = code_of(network);
 }
 
 void aphi_guard_limit_cpu(int64_t ns)

@@ -15,6 +15,8 @@
  * take more than `memory` bytes (0: no limit), when it is stuck, or when it crashes. Arming again replaces the
  * limits. */
 void aphi_guard_arm(const aph_model *model, int64_t deadline_ns, size_t memory);
+/* Until the guard is armed again, steps of this model are abandoned, too; for the step of a network. */
+void aphi_guard_include(const aph_model *network);
 /* Until the guard is armed again, the deadline also counts as passed when this thread has used ns of CPU time. */
 void aphi_guard_limit_cpu(int64_t ns);
 /* The CPU time after which a step is stuck. It is also stuck after APHI_GUARD_LOADED times as long by the clock: on a

@@ -20,6 +20,13 @@ for connections in 1 10 1000; do
     out '"verdict":"pass"'
 done
 
+# Connections that open, half-close, close and break at any time. One mutant of it.
+rm -rf "$dir/folder"
+run 0 test swap-connections --run "$swap {port}" --folder "$dir/folder" --seed 1 --json --messages 2000
+out '"verdict":"pass"'
+rm -rf "$dir/folder"
+run 1 test swap-connections --run "$ANTIPHON_SUBJECTS/swap-mutant-05 {port}" --folder "$dir/folder" --seed 1 --no-shrink
+
 # Mutants with a wrong response, a closed connection, and silence.
 once 1 "$ANTIPHON_SUBJECTS/swap-mutant-01" --no-shrink
 out '"verdict":"fail"'
@@ -46,6 +53,9 @@ out 'vacuous'
 # The implementation model, served, is a swap server; a mutant of it is not.
 once 0 "$ANTIPHON serve swap-impl --seed 1 --port" --messages 300 --connections 3
 once 1 "$ANTIPHON serve swap-impl --seed 1 --mutate echo --port" --no-shrink
+rm -rf "$dir/folder"
+run 0 test swap-connections --run "$ANTIPHON serve swap-impl --seed 1 --port {port}" --folder "$dir/folder" --seed 1 --json \
+    --messages 200 --connections 3
 
 # ---- the program itself ----------------------------------------------------------------------------------------------
 

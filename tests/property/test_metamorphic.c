@@ -424,7 +424,7 @@ static const specimen specimens[] = {
     {&subject_swap, .percent = 100},
     {&subject_etag_kv, .percent = 50},
     {&subject_http, .hard = true, .percent = 20},
-    {&subject_swap_impl, .hard = true, .percent = 20},
+    {&subject_swap_bytes, .hard = true, .percent = 20},
     {&subject_relay, .names = true, .percent = 100},
     {&subject_lock, .names = true, .percent = 100},
     {&subject_greeter, .names = true, .percent = 100},

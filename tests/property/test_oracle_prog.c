@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_oracle_prog.c - on random programs in Prog, the oracle's verdicts equal those of enumeration, of the validator
- * of figure 3.1, and of the dualization of chapter 4. */
+ * of figure 3.1, and of the derivation of chapter 4. */
 #include "models/prog.h"
 #include "tests/support/compare.h"
-#include "tests/support/dualize.h"
+#include "tests/support/derived.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/validator.h"
 
@@ -71,7 +71,7 @@ static bool compare_program(uint64_t seed, bool sequential, history *h, compare_
     validator_random_program(&p, &c);
     aph_model *model = aph_prog_read(p.text, strlen(p.text), "random", &error);
     assert_non_null(model);
-    subject s = {model, NULL, request, answer, QUERIES_MOST, NULL};
+    subject s = {.model = model, .request = request, .answer = answer, .requests_most = QUERIES_MOST};
     history_shape shape = shape_of(&c, sequential);
     history_make(h, &s, shape, &c);
     if (aphi_choice_chance(&c, 1, 2))

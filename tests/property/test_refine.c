@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_refine.c - refinement with reductions, without reductions, and by brute force gives the same results.
- *
- * Brute force visits every schedule without memoization and checks each complete trace with a separate oracle. */
-#include "refine/refine_space.h"
+ * test_refine.c - refinement with reductions, without reductions, and by brute force gives the same results. */
+#include "tests/support/refine_compare.h"
 
 #include "models/models.h"
 
@@ -13,103 +11,6 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
-
-/* ---- brute force ------------------------------------------------------------------------------------------------- */
-
-typedef struct brute {
-    aphi_refine_space space;
-    uint64_t schedules, bad;
-} brute;
-
-static bool is_allowed(const aph_model *spec, aph_value trace)
-{
-    char error[200];
-    aph_oracle *o = aph_oracle_open(spec, &(aph_oracle_options){.environment = "tcp"}, error, sizeof error);
-    aph_verdict verdict = APH_PASS;
-    assert_non_null(o);
-    for (size_t i = 0; i < aph_count(trace) && verdict == APH_PASS; i++) {
-        aph_value e = aph_at(trace, i);
-        int64_t client = aph_int_of(aph_at(e, 1));
-        if (aph_count(e) < 3)
-            continue;
-        verdict = aph_int_of(aph_at(e, 0)) == APHI_REFINE_SENT
-                      ? aph_oracle_sent(o, client, aph_at(e, 2), NULL, NULL)
-                      : aph_oracle_received(o, client, aph_at(e, 2));
-    }
-    assert_int_not_equal(verdict, APH_UNKNOWN);
-    aph_oracle_close(o);
-    return verdict == APH_PASS;
-}
-
-static void visit_schedules(brute *b, aph_value state)
-{
-    size_t from = b->space.count;
-    aphi_refine_space_expand(&b->space, state);
-    if (b->space.flaw) {
-        assert_int_not_equal(b->space.flaw, APHI_REFINE_FLAW_FAULT);
-        b->space.flaw = APHI_REFINE_FLAW_NONE; /* continue with the other schedules */
-        b->bad++;
-    }
-    size_t to = b->space.count;
-    if (to == from) {
-        b->schedules++;
-        b->bad += !is_allowed(b->space.options->spec, aph_at(state, APHI_REFINE_TRACE));
-    }
-    for (size_t i = from; i < to; i++)
-        visit_schedules(b, b->space.states[i]);
-    b->space.count = from;
-}
-
-static void mark_brute(void *context)
-{
-    aphi_refine_space_mark(&((brute *)context)->space);
-}
-
-static brute by_force(const aphi_refine_options *options)
-{
-    brute b = {0};
-    aph_value first;
-    aph_root_add(mark_brute, &b);
-    assert_true(aphi_refine_space_open(&b.space, options, &first));
-    visit_schedules(&b, first);
-    aph_root_remove(mark_brute, &b);
-    aphi_refine_space_close(&b.space);
-    return b;
-}
-
-/* ---- comparing --------------------------------------------------------------------------------------------------- */
-
-static aphi_refine_options make_options(const aph_model *model, const aph_model *spec, size_t clients, size_t messages,
-                                        size_t chunks, const aph_value *requests)
-{
-    return (aphi_refine_options){.model = model, .spec = spec, .clients = clients, .messages = messages,
-                                 .chunks = chunks, .requests = requests, .stride = messages};
-}
-
-static bool refines(const aphi_refinement *r)
-{
-    assert_true(r->verdict == APHI_REFINES || r->verdict == APHI_REFINES_NOT || r->verdict == APHI_REFINES_VACUOUS);
-    return r->verdict != APHI_REFINES_NOT;
-}
-
-/* Compares the results with and without reductions, and if `force`, by brute force. Returns true if the model
- * refines. */
-static bool compare(aphi_refine_options options, bool force)
-{
-    aphi_refinement reduced = aphi_refine(&options);
-    options.unreduced = true;
-    aphi_refinement unreduced = aphi_refine(&options);
-    assert_int_equal(refines(&reduced), refines(&unreduced));
-    if (refines(&reduced))
-        assert_true(reduced.states <= unreduced.states && reduced.traces <= unreduced.traces);
-    if (force) {
-        brute b = by_force(&options);
-        assert_int_equal(refines(&unreduced), b.bad == 0);
-        if (refines(&unreduced))
-            assert_true((double)b.schedules == unreduced.schedules);
-    }
-    return refines(&reduced);
-}
 
 /* ---- servers with messages of one byte, most of them wrong ------------------------------------------------------- */
 
@@ -183,9 +84,9 @@ static void test_variants(void **state)
     for (unsigned variant = 0; variant < VARIANTS; variant++) {
         aph_model model = {.version = APH_MODEL_VERSION, .name = "variant", .step = step, .initial = initial,
                            .data = &variant, .codec = &byte};
-        bool one = compare(make_options(&model, &swap_bytes, 1, 2, 1, requests), true);
-        bool two = compare(make_options(&model, &swap_bytes, 2, 1, 1, requests), true);
-        bool both = compare(make_options(&model, &swap_bytes, 2, 2, 1, requests), false);
+        bool one = refine_compare(refine_options(&model, &swap_bytes, 1, 2, 1, requests), true);
+        bool two = refine_compare(refine_options(&model, &swap_bytes, 2, 1, 1, requests), true);
+        bool both = refine_compare(refine_options(&model, &swap_bytes, 2, 2, 1, requests), false);
         assert_true(one || !both);
         assert_true(two || !both);
         /* Responses may be delayed and reordered across connections, but not on one connection. */
@@ -206,7 +107,7 @@ static void test_weaker_specification(void **state)
             spec.name = "specification";
             spec.data = &spec_variant;
             bool force = __builtin_popcount(variant) < 2; /* the others have too many schedules */
-            bool within = compare(make_options(&model, &spec, 2, 1, 1, requests), force);
+            bool within = refine_compare(refine_options(&model, &spec, 2, 1, 1, requests), force);
             if ((variant & ~LAST_FIRST) == (variant & spec_variant & ~LAST_FIRST) &&
                 !((variant ^ spec_variant) & LAST_FIRST))
                 assert_true(within); /* the variant has less freedom than the specification */
@@ -215,32 +116,43 @@ static void test_weaker_specification(void **state)
 
 /* ---- the implementation of the swap server ----------------------------------------------------------------------- */
 
+static bool is_rejected(aphi_refine_options options)
+{
+    aphi_refinement r = aphi_refine(&options);
+    return !refine_passes(&r);
+}
+
+/* The specification with messages only, and with connections. */
+static const aph_model *const specifications[] = {&aph_model_swap, &aph_model_swap_connections};
+
 static void test_implementation(void **state)
 {
     (void)state;
     aph_value requests[] = {aph_str("abc"), aph_str("def"), aph_str("ghi"), aph_str("jkl")};
-    assert_true(compare(make_options(&aph_model_swap_impl, &aph_model_swap, 1, 2, 3, requests), false));
-    assert_true(compare(make_options(&aph_model_swap_impl, &aph_model_swap, 2, 1, 2, requests), false));
-    for (const aph_model *const *m = aph_model_swap_impl.mutants; *m; m++) {
-        bool one = compare(make_options(*m, &aph_model_swap, 1, 2, 3, requests), false);
-        bool two = compare(make_options(*m, &aph_model_swap, 2, 1, 2, requests), false);
-        aphi_refine_options all = make_options(*m, &aph_model_swap, 2, 2, 3, requests);
-        aphi_refinement r = aphi_refine(&all);
-        if (refines(&r) || (one && two && r.verdict != APHI_REFINES_NOT))
-            fail_msg("variant %s is not found out", (*m)->name);
-        aphi_refinement random = aphi_refine_random(&all, 2000, 7);
-        if (random.verdict != APHI_REFINES_NOT)
-            fail_msg("variant %s is not found out at random", (*m)->name);
+    for (size_t i = 0; i < 2; i++) {
+        const aph_model *spec = specifications[i];
+        assert_false(is_rejected(refine_options(&aph_model_swap_impl, spec, 1, 2, 3, requests)));
+        assert_false(is_rejected(refine_options(&aph_model_swap_impl, spec, 2, 1, 3, requests)));
+        for (const aph_model *const *m = aph_model_swap_impl.mutants; *m; m++) {
+            aphi_refine_options all = refine_options(*m, spec, 2, 2, 3, requests);
+            if (!is_rejected(refine_options(*m, spec, 2, 1, 3, requests)))
+                fail_msg("%s: variant %s is not found out", spec->name, (*m)->name);
+            aphi_refinement random = aphi_refine_random(&all, 5000, 7);
+            if (random.verdict != APHI_REFINES_NOT)
+                fail_msg("%s: variant %s is not found out at random", spec->name, (*m)->name);
+        }
     }
 }
 
-static void test_implementation_by_force(void **state)
+static void test_implementation_unreduced(void **state)
 {
     (void)state;
     aph_value requests[] = {aph_str("abc"), aph_str("def")};
-    assert_true(compare(make_options(&aph_model_swap_impl, &aph_model_swap, 1, 1, 3, requests), true));
-    for (const aph_model *const *m = aph_model_swap_impl.mutants; *m; m++)
-        compare(make_options(*m, &aph_model_swap, 1, 1, 3, requests), true);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(refine_compare(refine_options(&aph_model_swap_impl, specifications[i], 1, 1, 3, requests), false));
+        for (const aph_model *const *m = aph_model_swap_impl.mutants; *m; m++)
+            refine_compare(refine_options(*m, specifications[i], 1, 1, 3, requests), false);
+    }
 }
 
 /* ---- other verdicts ---------------------------------------------------------------------------------------------- */
@@ -274,13 +186,13 @@ static void test_other_ends(void **state)
     aph_value requests[] = {aph_str("a"), aph_str("b")};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         aph_model model = {.version = APH_MODEL_VERSION, .name = "odd", .step = cases[i].step, .codec = &byte};
-        aphi_refine_options options = make_options(&model, &swap_bytes, 1, 1, 1, requests);
+        aphi_refine_options options = refine_options(&model, &swap_bytes, 1, 1, 1, requests);
         aphi_refinement r = aphi_refine(&options);
         assert_int_equal(r.verdict, cases[i].verdict);
         assert_true(r.why[0]);
     }
     aph_value wrong[] = {aph_str("too long")};
-    aphi_refine_options options = make_options(&swap_bytes, &swap_bytes, 1, 1, 1, wrong);
+    aphi_refine_options options = refine_options(&swap_bytes, &swap_bytes, 1, 1, 1, wrong);
     aphi_refinement r = aphi_refine(&options);
     assert_int_equal(r.verdict, APHI_REFINES_FAULT);
     assert_int_equal(r.fault, APH_FAULT_REQUEST);
@@ -313,10 +225,10 @@ static void test_unknowns(void **state)
     aph_value requests[] = {aph_str("a"), aph_str("b"), aph_str("c"), aph_str("d")};
     aph_model strict = {.version = APH_MODEL_VERSION, .name = "strict", .step = choosing_step, .rpc = true};
     aph_model loose = {.version = APH_MODEL_VERSION, .name = "loose", .step = loose_step, .rpc = true};
-    assert_true(compare(make_options(&strict, &strict, 2, 1, 1, requests), true));
-    assert_true(compare(make_options(&strict, &loose, 1, 2, 1, requests), true));
-    assert_false(compare(make_options(&loose, &strict, 1, 2, 1, requests), true));
-    assert_false(compare(make_options(&loose, &strict, 2, 1, 1, requests), true));
+    assert_true(refine_compare(refine_options(&strict, &strict, 2, 1, 1, requests), true));
+    assert_true(refine_compare(refine_options(&strict, &loose, 1, 2, 1, requests), true));
+    assert_false(refine_compare(refine_options(&loose, &strict, 1, 2, 1, requests), true));
+    assert_false(refine_compare(refine_options(&loose, &strict, 2, 1, 1, requests), true));
 }
 
 static int close_heap(void **state)
@@ -330,7 +242,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_variants),       cmocka_unit_test(test_weaker_specification),
-        cmocka_unit_test(test_implementation), cmocka_unit_test(test_implementation_by_force),
+        cmocka_unit_test(test_implementation), cmocka_unit_test(test_implementation_unreduced),
         cmocka_unit_test(test_other_ends),     cmocka_unit_test(test_unknowns),
     };
     return cmocka_run_group_tests(tests, NULL, close_heap);

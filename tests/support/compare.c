@@ -4,7 +4,7 @@
 #include "compare.h"
 
 #include "base/clock.h"
-#include "dualize.h"
+#include "derived.h"
 #include "endpoints.h"
 #include "enumerate.h"
 #include "oracle/explanation.h"
@@ -36,7 +36,7 @@ size_t compare_cases(size_t usual)
 
 bool compare_report(const char *name, const compare_count *count)
 {
-    printf("%s: %zu histories, %zu valid, %zu invalid; %zu verdicts of the oracle, %zu compared with the dualization\n",
+    printf("%s: %zu histories, %zu valid, %zu invalid; %zu verdicts of the oracle, %zu compared with the derivation\n",
            name, count->histories, count->valid, count->invalid, count->judged, count->slow);
     return count->valid * 10 >= count->histories && count->invalid * 10 >= count->histories;
 }
@@ -276,14 +276,17 @@ static int compare_in(const subject *s, const history *h, enumerate_env env, enu
     return 0;
 }
 
-static int compare_slow(const subject *s, const history *h, enumerated e, compare_count *count)
+static int compare_derived(const subject *s, const history *h, enumerate_env env, enumerated e, compare_count *count)
 {
-    dualized d = dualize(s, h);
-    count->slow += d != DUALIZE_GIVES_UP;
-    if (d == DUALIZE_GIVES_UP || (d == DUALIZE_ACCEPTS) == e.explained)
+    size_t reached;
+    bool live = h->count % 2;
+    derived d = derived_decide_in(s, h, env_names[env], live, &reached);
+    count->slow += d != DERIVED_GIVES_UP;
+    if (d == DERIVED_GIVES_UP || ((d == DERIVED_ACCEPTS) == e.explained && reached == e.reached))
         return 0;
-    printf("%s: enumeration says %s, dualization the opposite\n", s->model->name, e.explained ? "pass" : "fail");
-    return 1000 + e.explained;
+    printf("%s, %s: the derivation says %s at observation %zu, enumeration %s at %zu\n", s->model->name, env_names[env],
+           d == DERIVED_ACCEPTS ? "pass" : "fail", reached, e.explained ? "pass" : "fail", e.reached);
+    return 1000 + (int)d + 10 * (int)env;
 }
 
 int compare_one(const subject *s, const history *h, bool slow, compare_count *count)
@@ -294,19 +297,22 @@ int compare_one(const subject *s, const history *h, bool slow, compare_count *co
     count->invalid += !e.explained;
     int difference = compare_in(s, h, ENUMERATE_TCP, e, count);
     if (!difference && slow)
-        difference = compare_slow(s, h, e, count);
-    if (!difference && (history_is_sequential(h) || s->model->connections))
-        difference = compare_in(s, h, ENUMERATE_SYNC, enumerate(s, h, ENUMERATE_SYNC), count);
-    return difference;
+        difference = compare_derived(s, h, ENUMERATE_TCP, e, count);
+    if (difference || !(history_is_sequential(h) || s->model->connections))
+        return difference;
+    e = enumerate(s, h, ENUMERATE_SYNC);
+    difference = compare_in(s, h, ENUMERATE_SYNC, e, count);
+    return !difference && slow ? compare_derived(s, h, ENUMERATE_SYNC, e, count) : difference;
 }
 
-static int compare_one_in(const subject *s, const history *h, enumerate_env env, compare_count *count)
+static int compare_one_in(const subject *s, const history *h, enumerate_env env, bool slow, compare_count *count)
 {
     enumerated e = enumerate(s, h, env);
     count->histories++;
     count->valid += e.explained;
     count->invalid += !e.explained;
-    return compare_in(s, h, env, e, count);
+    int difference = compare_in(s, h, env, e, count);
+    return !difference && slow ? compare_derived(s, h, env, e, count) : difference;
 }
 
 /* ENUMERATE_ENVS selects all environments of compare_one. */
@@ -319,7 +325,7 @@ static bool still_wrong(const subject *s, const history *h, enumerate_env env, i
         return false;
     if (env == ENUMERATE_ENVS)
         return compare_one(s, h, true, &unused) == difference;
-    return compare_one_in(s, h, env, &unused) == difference;
+    return compare_one_in(s, h, env, true, &unused) == difference;
 }
 
 /* Removes the observation at i; a request is removed with its response. */
@@ -407,6 +413,8 @@ static history_shape crowded(aphi_choice *c, const subject *s, enumerate_env env
                            .paired = s->model->rpc};
 }
 
+enum { DERIVED_EVERY = 5 };
+
 static bool compare_shaped(const subject *s, enumerate_env env, size_t histories,
                            history_shape (*random_shape)(aphi_choice *, const subject *, enumerate_env))
 {
@@ -420,7 +428,7 @@ static bool compare_shaped(const subject *s, enumerate_env env, size_t histories
         if (i % 256 == 0)
             aph_collect();
         make_history(&h, s, shape, &c);
-        difference = compare_one_in(s, &h, env, &count);
+        difference = compare_one_in(s, &h, env, i % DERIVED_EVERY == 0, &count);
     }
     if (difference) {
         shrink_history(s, &h, env, difference);

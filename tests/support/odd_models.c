@@ -182,20 +182,57 @@ static aph_value http_answer(aphi_choice *c)
 
 const subject subject_http = {&aph_model_http, http_strings, http_request, http_answer, .requests_most = 4};
 
-/* ---- swap-impl --------------------------------------------------------------------------------------------------- */
+/* ---- swap-bytes -------------------------------------------------------------------------------------------------- */
+
+/* The swap server with a message for each byte; it sends the bytes of its responses when it likes. The state is
+ * {"kept": bytes, "to": {CONNECTION: {"number", "request": bytes, "answer": bytes}}}. */
+static void swap_bytes_step(aph *m, aph_value *state)
+{
+    aph_value all = aph_field(*state, "to"), name, c;
+    for (size_t i = 0; aph_pair_at(all, i, &name, &c); i++) {
+        aph_value answer = aph_field(c, "answer");
+        if (!aph_count(answer) || aph_either(m, "send a byte", "wait"))
+            continue;
+        aph_send(m, aph_int_of(aph_field(c, "number")), aph_substr(answer, 0, 1));
+        c = aph_put(c, "answer", aph_substr(answer, 1, aph_count(answer) - 1));
+        *state = aph_put(*state, "to", aph_set(all, name, c));
+        return;
+    }
+    aph_request q = aph_recv(m);
+    name = aph_int(q.from);
+    c = aph_get(all, name);
+    if (!c)
+        c = aph_record("number", name, "request", aph_str(""), "answer", aph_str(""));
+    aph_value request = aph_concat(aph_field(c, "request"), q.message);
+    if (aph_count(request) == 3) {
+        c = aph_put(c, "answer", aph_concat(aph_field(c, "answer"), aph_field(*state, "kept")));
+        *state = aph_put(*state, "kept", request);
+        request = aph_str("");
+    }
+    *state = aph_put(*state, "to", aph_set(all, name, aph_put(c, "request", request)));
+}
+
+static aph_value swap_bytes_initial(const aph_model *model)
+{
+    (void)model;
+    return aph_record("kept", aph_str("000"), "to", aph_object());
+}
+
+static const aph_model swap_bytes = {.version = APH_MODEL_VERSION, .name = "swap-bytes", .step = swap_bytes_step,
+                                     .initial = swap_bytes_initial};
 
 static aph_value byte(aphi_choice *c)
 {
     return ONE_OF(c, "a", "b");
 }
 
-static aph_value swap_impl_answer(aphi_choice *c)
+static aph_value swap_bytes_answer(aphi_choice *c)
 {
     return ONE_OF(c, "a", "b", "0");
 }
 
 /* Three requests make a message. */
-const subject subject_swap_impl = {&aph_model_swap_impl, NULL, byte, swap_impl_answer, .requests_most = 9};
+const subject subject_swap_bytes = {&swap_bytes, NULL, byte, swap_bytes_answer, .requests_most = 9};
 
 /* ---- relay ------------------------------------------------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 #include "histories.h"
 
 extern const subject subject_register, subject_kv, subject_swap, subject_queue, subject_etag_kv, subject_http,
-    subject_swap_impl;
+    subject_swap_bytes;
 
 extern const subject subject_relay;    /* responds on another connection */
 extern const subject subject_lock;     /* responds when the lock is free; several receives in one step */

@@ -13,7 +13,7 @@ files=$(find src include models examples -name '*.[ch]' 2>/dev/null | LC_ALL=C s
 # shellcheck disable=SC2086 # one word a file
 awk '
 BEGIN {
-    modules = split("threads mutate base value solve tree env oracle trace check codec script generate subject shrink tester server fault refine alts explore local execute report mpi cli", names, " ")
+    modules = split("threads mutate base value solve tree env derive oracle trace check codec script generate subject shrink tester server fault refine alts explore local execute report mpi cli", names, " ")
     for (i = 1; i <= modules; i++) rank[names[i]] = i
 }
 function wrong(why) {

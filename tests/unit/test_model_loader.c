@@ -153,7 +153,7 @@ static void test_names(void **unused)
     opens("etag-kv", APH_MODEL_BUILTIN, "etag-kv");
     fails("regsiter", APH_LOAD_NO_SUCH, "did you mean 'register'?");
     fails("ques", APH_LOAD_NO_SUCH, "did you mean 'queue'?");
-    fails("raft-consensus", APH_LOAD_NO_SUCH, "register, kv, swap, swap-impl, queue, etag-kv");
+    fails("raft-consensus", APH_LOAD_NO_SUCH, "register, kv, swap, swap-connections, swap-impl, queue, etag-kv");
     fails("", APH_LOAD_NO_SUCH, "no model named ''");
     fails("mine.txt", APH_LOAD_NO_SUCH, "./mine.prog");
     aph_load_error error;

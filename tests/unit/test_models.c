@@ -289,7 +289,7 @@ static void test_registry(void **unused)
     (void)unused;
     size_t n;
     const aph_model *const *models = aph_models(&n);
-    assert_int_equal(n, 8);
+    assert_int_equal(n, 9);
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(models[i]->version, APH_MODEL_VERSION);
         assert_non_null(models[i]->summary);

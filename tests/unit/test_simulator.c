@@ -349,6 +349,7 @@ static void test_reconsider(void **unused)
         size_t messages = 0;
         open_and_begin(&a, &aph_model_swap_impl, seed);
         assert_false(aphi_simulator_may_reconsider(&a));
+        assert_int_equal(aphi_simulator_take(&a, 7, APH_OPENED), APHI_SIMULATED_TAKEN);
         for (int i = 0; i < 3; i++) {
             assert_int_equal(take(&a, 7, "\"x\""), APHI_SIMULATED_TAKEN);
             messages += a.sent_count;

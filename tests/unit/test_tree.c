@@ -53,21 +53,11 @@ static int fresh(void **unused)
 
 static size_t observations;
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && !strcmp(a, b));
-}
-
-static bool same_event(const aph_event *a, const aph_event *b)
-{
-    return a->kind == b->kind && a->to == b->to && a->value == b->value && a->sort == b->sort &&
-           a->bounded == b->bounded && a->low == b->low && a->high == b->high && a->count == b->count &&
-           same_text(a->name, b->name) && same_text(a->clause, b->clause);
-}
-
 /* Stores the i-th answer to try. Returns false if there is none. */
-static bool try_answer(const aph_event *e, size_t i, aph_value *answer)
+static bool try_answer(void *context, const aph_event *e, size_t i, aph_value *answer)
 {
+    (void)context;
+    observations += i == 0;
     aph_value recv[] = {APH_ARRAY_OF(aph_int(1), aph_int(5)), APH_ARRAY_OF(aph_int(2), aph_int(-3))};
     aph_value strings[] = {aph_str(""), aph_str("a long string")};
     switch (e->kind) {
@@ -81,23 +71,13 @@ static bool try_answer(const aph_event *e, size_t i, aph_value *answer)
     }
 }
 
-static bool same(aph_tree *t, aph_tree *u, int depth)
+static bool same(aph_tree *t, aph_tree *u, size_t depth)
 {
-    aph_event a = aph_tree_event(t), b = aph_tree_event(u);
-    bool equal = same_event(&a, &b);
-    aph_value answer;
-    observations++;
-    for (size_t i = 0; equal && depth > 0 && try_answer(&a, i, &answer); i++) {
-        aph_tree *after_t = aph_tree_answer(t, answer), *after_u = aph_tree_answer(u, answer);
-        equal = same(after_t, after_u, depth - 1);
-        aph_tree_drop(after_t);
-        aph_tree_drop(after_u);
-    }
-    return equal;
+    return aph_tree_equal_to(t, u, depth, try_answer, NULL);
 }
 
 /* Takes ownership of both trees. */
-static void assert_same(aph_tree *t, aph_tree *u, int depth)
+static void assert_same(aph_tree *t, aph_tree *u, size_t depth)
 {
     assert_true(same(t, u, depth));
     aph_tree_drop(t);
@@ -291,6 +271,110 @@ static void test_interpreting_a_return(void **unused)
 {
     (void)unused;
     assert_same(interpret(aph_tree_return(aph_int(3)), announce, NULL), aph_tree_return(aph_int(3)), 3);
+}
+
+/* ---- handlers with a state --------------------------------------------------------------------------------------- */
+
+static aph_tree *interpret_state(aph_tree *t, aph_state_handler *handler, aph_value state, void *context)
+{
+    aph_tree *seen = aph_tree_interpret_state(t, handler, state, context);
+    aph_tree_drop(t);
+    return seen;
+}
+
+static aph_tree *with_state(void *context, aph_value answer)
+{
+    return aph_tree_return(APH_ARRAY_OF(*(aph_value *)context, answer));
+}
+
+/* Performs the event, and keeps the state. */
+static aph_tree *keep_state(void *context, const aph_event *event, aph_value state)
+{
+    (void)context;
+    return bind(aph_tree_trigger(event), with_state, POOLED(aph_value, state));
+}
+
+/* Answers choices of integers from a counter, and performs other events. */
+static aph_tree *count_choices(void *context, const aph_event *event, aph_value state)
+{
+    if (event->kind != APH_EVENT_CHOOSE || event->sort != APH_INT)
+        return keep_state(context, event, state);
+    return aph_tree_return(APH_ARRAY_OF(aph_add(state, aph_int(1)), state));
+}
+
+static aph_tree *counted_after(void *context, aph_value pair)
+{
+    return interpret_state(random_after(context, aph_at(pair, 1)), count_choices, aph_at(pair, 0), NULL);
+}
+
+static void test_a_handler_that_keeps_its_state(void **unused)
+{
+    (void)unused;
+    for (uint64_t i = 0; i < 100; i++) {
+        aph_value *state = POOLED(aph_value, aph_int(5));
+        assert_same(interpret_state(random_tree(i, 4), keep_state, *state, NULL),
+                    bind(random_tree(i, 4), with_state, state), 9);
+    }
+}
+
+static void test_the_state_passes_through_a_bind(void **unused)
+{
+    (void)unused;
+    for (uint64_t i = 0; i < 100; i++) {
+        seed *f = POOLED(seed, i + 4000, 2);
+        aph_tree *one = interpret_state(bind(random_tree(i, 2), random_after, f), count_choices, aph_int(0), NULL);
+        assert_same(one, bind(interpret_state(random_tree(i, 2), count_choices, aph_int(0), NULL), counted_after, f), 9);
+    }
+}
+
+static void test_the_state_is_returned(void **unused)
+{
+    (void)unused;
+    aph_tree *t = interpret_state(aph_tree_return(aph_int(3)), count_choices, aph_int(8), NULL);
+    assert_ptr_equal(aph_tree_event(t).value, APH_ARRAY_OF(aph_int(8), aph_int(3)));
+    aph_tree_drop(t);
+}
+
+/* ---- repetition -------------------------------------------------------------------------------------------------- */
+
+static aph_tree *again(void *context, aph_value unused)
+{
+    (void)unused;
+    return aph_tree_forever(context);
+}
+
+static void test_forever_repeats_a_tree(void **unused)
+{
+    (void)unused;
+    unsigned repeated = 0;
+    for (uint64_t i = 0; i < 100; i++) {
+        aph_tree *t = random_tree(i, 2);
+        if (aph_tree_event(t).kind != APH_EVENT_RETURN) {
+            assert_same(aph_tree_forever(t), bind(aph_tree_keep(t), again, t), 7);
+            aph_tree *twice = aph_tree_forever(t);
+            assert_false(same(twice, t, 7)); /* t ends */
+            aph_tree_drop(twice);
+            repeated++;
+        }
+        aph_tree_drop(t);
+    }
+    assert_true(repeated > 50);
+}
+
+static void test_equality_without_answers(void **unused)
+{
+    (void)unused;
+    aph_tree *t = aph_tree_of(&eventful), *u = aph_tree_of(&eventful);
+    assert_true(aph_tree_equal_to(t, u, 99, NULL, NULL));
+    static const char *const names[] = {"left", "right"};
+    aph_event e = {.kind = APH_EVENT_EITHER, .count = 2, .names = names};
+    aph_tree *left = aph_tree_trigger(&e), *right = bind(aph_tree_trigger(&e), wrong_result, NULL);
+    assert_true(aph_tree_equal_to(left, right, 0, NULL, NULL));
+    assert_false(aph_tree_equal_to(left, right, 1, NULL, NULL));
+    aph_tree_drop(t);
+    aph_tree_drop(u);
+    aph_tree_drop(left);
+    aph_tree_drop(right);
 }
 
 /* ---- acc and tee: Li, "Testing by dualization", section 4.1 ------------------------------------------------------ */
@@ -513,6 +597,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_interpreting_by_trigger_changes_nothing, fresh, fresh),
         cmocka_unit_test_setup_teardown(test_interpreting_a_bind, fresh, fresh),
         cmocka_unit_test_setup_teardown(test_interpreting_a_return, fresh, fresh),
+        cmocka_unit_test_setup_teardown(test_equality_without_answers, fresh, fresh),
+        cmocka_unit_test_setup_teardown(test_forever_repeats_a_tree, fresh, fresh),
+        cmocka_unit_test_setup_teardown(test_the_state_is_returned, fresh, fresh),
+        cmocka_unit_test_setup_teardown(test_the_state_passes_through_a_bind, fresh, fresh),
+        cmocka_unit_test_setup_teardown(test_a_handler_that_keeps_its_state, fresh, fresh),
         cmocka_unit_test_setup_teardown(test_tee_of_acc_is_tee_acc, fresh, fresh),
         cmocka_unit_test_setup_teardown(test_a_tree_can_be_answered_twice, fresh, fresh),
         cmocka_unit_test_setup_teardown(test_trees_are_roots, fresh, fresh),

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * derivation.c - a tester derived from a server and a network (Li, "Testing by dualization", chapter 4).
+ *
+ * Idea:       the arrows of the paper's figure 4.1, one after another:
+ *                 compose    (figure 4.11)  the server's tree and the network's, with buffers between them (compose.c)
+ *                 observe    (figure 4.6)   a receive is a request of the tester, a send an observation (compose.c)
+ *                 unify      (figure 4.8)   guards and conditions are constraints that must be solvable (branch.c)
+ *                 backtrack  (figure 4.12)  branches are tried one after another (here)
+ *                 expect     (figure 4.13)  and each must match the observations
+ * Differences: 1. GenPacket is the recorded request: a branch that wants to send where the history has a response is
+ *                 dropped, as match_observe does with the branches that wait.
+ *              2. `expect` instantiates each waiting branch with each observation. Here each branch has a place in the
+ *                 history instead: the observations that it has not matched yet.
+ *              3. A branch that reaches the end of the history waits there. It is tried again when there are more
+ *                 observations, so nothing is postponed or retried.
+ *              4. A branch with the name of an earlier one is dropped. Without this, the paper's list grows with all the
+ *                 times at which the network may carry each packet.
+ * Invariants:  1. every branch that is not refuted is in `others`, or is the current one
+ *              2. a branch is visited only before an observation that is in the history
+ * Cost:        exponential in the number of pending requests; docs/networks.md has figures.
+ * Not done:    promises of models, partitions, lookahead: oracle/search.c has them. This is the slow decider that is
+ *              obviously right. */
+#include "derive/derive_internal.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "tree/step_guard.h"
+#include "value/heap.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIMITS_EVERY = 64 }; /* visited branches */
+
+static void mark_branches(const aphi_derivation *d)
+{
+    for (size_t i = 0; i < d->other_count; i++)
+        aphi_branch_mark(&d->others[i]);
+    if (d->current)
+        aphi_branch_mark(d->current);
+    for (size_t i = 0; i < d->names.size; i++)
+        aph_mark(d->names.slots[i]);
+}
+
+static void mark_derivation(void *context)
+{
+    const aphi_derivation *d = context;
+    mark_branches(d);
+    aph_mark(d->allowed);
+    if (d->outer)
+        mark_branches(d->outer);
+    for (size_t i = 0; i < d->seen_count; i++)
+        aph_mark(d->seen[i].message);
+}
+
+aphi_derivation *aphi_derivation_open(const aph_model *model, const aph_network *network,
+                                      const aphi_derivation_options *options)
+{
+    aphi_derivation *d = aphi_alloc_zero(sizeof *d);
+    d->model = *model;
+    d->network = network;
+    d->network_model = aph_network_model(network);
+    d->options = *options;
+    d->solver.solver_ms = options->solver_ms ? options->solver_ms : 1000;
+    aph_root_add(mark_derivation, d);
+    return d;
+}
+
+static void drop_others(aphi_derivation *d)
+{
+    while (d->other_count > 0)
+        aphi_branch_drop(&d->others[--d->other_count]);
+}
+
+void aphi_derivation_close(aphi_derivation *d)
+{
+    if (!d)
+        return;
+    if (d->armed)
+        aphi_guard_disarm();
+    aph_root_remove(mark_derivation, d);
+    drop_others(d);
+    aphi_int_map_deinit(&d->gone);
+    aphi_int_map_deinit(&d->deaf);
+    free(d->others);
+    free(d->seen);
+    free(d->names.slots);
+    free(d);
+}
+
+/* ---- observations ------------------------------------------------------------------------------------------------ */
+
+static size_t add(aphi_derivation *d, aphi_seen seen)
+{
+    APHI_PUSH(d->seen, d->seen_count, d->seen_capacity, seen);
+    return d->seen_count - 1;
+}
+
+static bool is_ignored(const aphi_derivation *d, aph_value message)
+{
+    return aphi_is_signal(message) && !d->model.connections;
+}
+
+size_t aphi_derivation_sent(aphi_derivation *d, uint64_t line, int64_t connection, aph_value message)
+{
+    if (is_ignored(d, message))
+        return SIZE_MAX;
+    size_t index = add(d, (aphi_seen){.kind = APHI_SEEN_SENT, .connection = connection, .message = message,
+                                      .line = line});
+    if (message == APH_LEFT || message == APH_BROKEN)
+        *aphi_int_map_at(&d->gone, connection) = index + 1;
+    return index;
+}
+
+void aphi_derivation_received(aphi_derivation *d, uint64_t line, int64_t connection, aph_value message)
+{
+    if (!is_ignored(d, message))
+        add(d, (aphi_seen){.kind = APHI_SEEN_RECEIVED, .connection = connection, .message = message, .line = line});
+}
+
+void aphi_derivation_quiet(aphi_derivation *d, uint64_t line)
+{
+    add(d, (aphi_seen){.kind = APHI_SEEN_QUIET, .line = line});
+}
+
+/* Starts again, because branches may have used what is known now. */
+static void restart(aphi_derivation *d)
+{
+    drop_others(d);
+    d->names.count = 0;
+    if (d->names.size)
+        memset(d->names.slots, 0, d->names.size * sizeof *d->names.slots);
+    d->begun = false;
+}
+
+void aphi_derivation_lost(aphi_derivation *d, size_t request)
+{
+    if (request >= d->seen_count || d->seen[request].lost)
+        return;
+    int64_t connection = d->seen[request].connection;
+    uint64_t *deaf = d->model.rpc ? NULL : aphi_int_map_at(&d->deaf, connection);
+    d->seen[request].lost = true;
+    for (size_t i = 0; deaf && i < d->seen_count; i++) /* it is unknown which request is lost */
+        d->seen[i].lost |= d->seen[i].kind == APHI_SEEN_SENT && d->seen[i].connection == connection;
+    if (deaf && !*deaf)
+        *deaf = d->seen_count;
+    if (d->verdict == APH_PASS)
+        restart(d);
+}
+
+/* ---- the list of branches ---------------------------------------------------------------------------------------- */
+
+void aphi_derivation_push(aphi_derivation *d, aphi_branch b)
+{
+    APHI_PUSH(d->others, d->other_count, d->other_capacity, b);
+}
+
+static size_t find_slot(const aphi_names *names, aph_value name)
+{
+    size_t at = aphi_mix((uint64_t)(uintptr_t)name, 1) & (names->size - 1);
+    while (names->slots[at] && names->slots[at] != name)
+        at = (at + 1) & (names->size - 1);
+    return at;
+}
+
+/* Returns false if the name is already there. */
+static bool add_name(aphi_names *names, aph_value name)
+{
+    if (names->count * 2 >= names->size) {
+        aphi_names larger = {.size = names->size ? names->size * 2 : 256, .count = names->count};
+        larger.slots = aphi_alloc_zero(larger.size * sizeof *larger.slots);
+        for (size_t i = 0; i < names->size; i++)
+            if (names->slots[i])
+                larger.slots[find_slot(&larger, names->slots[i])] = names->slots[i];
+        free(names->slots);
+        *names = larger;
+    }
+    size_t at = find_slot(names, name);
+    if (names->slots[at])
+        return false;
+    names->slots[at] = name;
+    names->count++;
+    return true;
+}
+
+bool aphi_derivation_visit(aphi_derivation *d, aphi_branch *b)
+{
+    b->moved = false;
+    if (!add_name(&d->names, aphi_branch_name(b)))
+        return false;
+    d->stats.branches++;
+    return true;
+}
+
+/* ---- limits and faults ------------------------------------------------------------------------------------------- */
+
+void aphi_derivation_fail(aphi_derivation *d, aph_fault fault, const char *format, ...)
+{
+    va_list args;
+    if (d->fault || d->limit)
+        return;
+    d->fault = fault;
+    va_start(args, format);
+    vsnprintf(d->message, sizeof d->message, format, args);
+    va_end(args);
+}
+
+static void note_model_fault(aphi_derivation *d)
+{
+    const aphi_tree_fault *f = &d->model_fault;
+    bool network = f->model == &d->network_model;
+    if (f->kind)
+        aphi_derivation_fail(d, f->kind, "%s %s: %s", network ? "network" : "model", f->model->name, f->message);
+    else
+        d->limit = aphi_guard_overfull() ? APH_LIMIT_MEMORY : APH_LIMIT_TIME;
+}
+
+static size_t bytes_of(const aphi_derivation *d)
+{
+    return aphi_heap_size() + d->names.size * sizeof *d->names.slots + d->other_capacity * sizeof *d->others;
+}
+
+static void check_limits(aphi_derivation *d)
+{
+    bool large = d->options.memory && bytes_of(d) > d->options.memory;
+    if (large || aphi_heap_is_full())
+        aph_collect();
+    if (aphi_guard_expired())
+        d->limit = APH_LIMIT_TIME;
+    else if (large && bytes_of(d) > d->options.memory)
+        d->limit = APH_LIMIT_MEMORY;
+}
+
+/* Returns false if a limit was reached, or after a fault. */
+static bool may_continue(aphi_derivation *d)
+{
+    if (d->model_fault.model)
+        note_model_fault(d);
+    else if (d->options.branches && d->stats.branches > d->options.branches) {
+        d->limit = APH_LIMIT_BRANCHES;
+        snprintf(d->message, sizeof d->message, "network %s: more than %" PRIu64 " branches", d->network->name,
+                 d->options.branches);
+    } else if (d->stats.events % LIMITS_EVERY == 0)
+        check_limits(d);
+    return !d->fault && !d->limit;
+}
+
+static void arm_guard(aphi_derivation *d)
+{
+    if (d->armed || d->options.unguarded)
+        return;
+    d->armed = true;
+    aphi_guard_arm(&d->model, d->options.time_ms ? aphi_clock_ns() + d->options.time_ms * 1000000 : 0,
+                   d->options.memory);
+    aphi_guard_include(&d->network_model);
+}
+
+/* ---- backtracking (figure 4.12) ----------------------------------------------------------------------------------- */
+
+/* Runs a branch until it throws, or until it has matched the history. Returns true if it has. */
+static bool run_next(aphi_derivation *d)
+{
+    aphi_branch current = d->others[--d->other_count];
+    bool thrown = false;
+    d->current = &current;
+    while (!thrown && current.at < d->seen_count && may_continue(d)) {
+        d->stats.events++;
+        thrown = !aphi_compose(d, &current);
+        if (!thrown && current.at > d->reached)
+            d->reached = current.at;
+    }
+    d->current = NULL;
+    if (thrown)
+        aphi_branch_drop(&current);
+    else
+        aphi_derivation_push(d, current);
+    return !thrown && current.at == d->seen_count;
+}
+
+static bool backtrack(aphi_derivation *d)
+{
+    while (d->other_count && may_continue(d))
+        if (run_next(d))
+            return true;
+    return false;
+}
+
+/* A network that never absorbs, or never delivers, explains no observation; this is rarely what its author means. */
+static void explain_failure(aphi_derivation *d)
+{
+    const aphi_seen *o = d->reached < d->seen_count ? &d->seen[d->reached] : NULL;
+    if (!d->stats.absorbed && o && o->kind == APHI_SEEN_SENT)
+        aphi_derivation_fail(d, APH_FAULT_STUCK, "network %s: it never absorbs a packet; call aph_absorb",
+                             d->network->name);
+    else if (!d->stats.emitted && d->stats.absorbed)
+        snprintf(d->message, sizeof d->message, "network %s: it never delivers a packet; call aph_emit",
+                 d->network->name);
+}
+
+static aph_verdict conclude(aphi_derivation *d, bool explained)
+{
+    d->stats.pending = d->other_count;
+    if (explained)
+        return APH_PASS;
+    if (!d->fault && !d->limit)
+        explain_failure(d);
+    if (!d->fault && !d->limit && d->solver.undecided)
+        d->limit = APH_LIMIT_SOLVER;
+    return d->fault || d->limit ? APH_UNKNOWN : APH_FAIL;
+}
+
+aph_verdict aphi_derivation_decide(aphi_derivation *d)
+{
+    if (d->verdict != APH_PASS)
+        return d->verdict;
+    arm_guard(d);
+    if (!d->begun)
+        aphi_derivation_push(d, aphi_branch_first(&d->model, &d->network_model, &d->model_fault));
+    d->begun = true;
+    return d->verdict = conclude(d, backtrack(d));
+}
+
+/* Decides on a copy of the branches, with a list of names of its own. */
+aph_verdict aphi_derivation_may_be_quiet(aphi_derivation *d)
+{
+    if (aphi_derivation_decide(d) != APH_PASS)
+        return d->verdict;
+    aphi_derivation before = *d;
+    d->outer = &before;
+    d->others = NULL;
+    d->other_count = d->other_capacity = 0;
+    d->names = (aphi_names){0};
+    for (size_t i = 0; i < before.other_count; i++)
+        aphi_derivation_push(d, aphi_branch_fork(&before.others[i]));
+    aphi_derivation_quiet(d, 0);
+    aph_verdict verdict = conclude(d, backtrack(d));
+    drop_others(d);
+    free(d->others);
+    free(d->names.slots);
+    before.seen = d->seen;
+    before.seen_capacity = d->seen_capacity;
+    before.stats = d->stats;
+    *d = before;
+    return verdict;
+}
+
+/* ---- results ----------------------------------------------------------------------------------------------------- */
+
+size_t aphi_derivation_unexplained(const aphi_derivation *d)
+{
+    return d->reached;
+}
+
+aphi_derivation_observation aphi_derivation_observation_at(const aphi_derivation *d, size_t i)
+{
+    const aphi_seen *o = &d->seen[i];
+    return (aphi_derivation_observation){o->kind == APHI_SEEN_SENT, o->connection, o->message, o->line};
+}
+
+aph_value aphi_derivation_allowed(const aphi_derivation *d)
+{
+    bool some = d->allowed && d->allowed_at == d->reached;
+    size_t n = some ? aph_count(d->allowed) : 0;
+    return n ? aph_slice(d->allowed, 0, n < APHI_ALLOWED_SHOWN ? n : APHI_ALLOWED_SHOWN) : aph_array(0, NULL);
+}
+
+bool aphi_derivation_all_allowed(const aphi_derivation *d)
+{
+    return !d->allowed || d->allowed_at != d->reached || aph_count(d->allowed) <= APHI_ALLOWED_SHOWN;
+}
+
+uint64_t aphi_derivation_line(const aphi_derivation *d)
+{
+    return d->reached < d->seen_count ? d->seen[d->reached].line : 0;
+}
+
+aph_fault aphi_derivation_fault(const aphi_derivation *d, const char **message)
+{
+    if (message)
+        *message = d->message;
+    return d->fault;
+}
+
+aph_limit aphi_derivation_limit(const aphi_derivation *d)
+{
+    return d->limit;
+}
+
+aphi_derivation_stats aphi_derivation_stats_of(const aphi_derivation *d)
+{
+    return d->stats;
+}
