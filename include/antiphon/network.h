@@ -54,6 +54,10 @@ bool aph_has_outgoing(aph *m);
 /* A packet as an array [to_server, connection, message], for the state, and back. */
 aph_value aph_packet_value(aph_packet packet);
 aph_packet aph_packet_of(aph_value value);
+/* For a state that is an array of packet values, oldest first: returns the indices of those that have no older packet
+ * in the same direction of the same connection, as an array of integers. */
+aph_value aph_packets_oldest(aph_value packets);
+aph_value aph_packets_remove(aph_value packets, size_t at); /* the array without this one */
 /* aph_never abandons the branch: the network cannot behave in this way. aph_data returns aph_network.data. aph_choose
  * and aph_decide are allowed, too, for a network that changes messages. */
 

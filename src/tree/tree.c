@@ -124,7 +124,7 @@ static aph_tree *fail_model(const aph_model *model, aphi_tree_fault *fault, aph_
 
 static const char *what_of(aphi_ending ending)
 {
-    return ending == APHI_OUT_OF_TIME ? "a step of the model does not end" : aphi_step_reason();
+    return ending == APHI_OUT_OF_TIME ? "a step does not end" : aphi_step_reason();
 }
 
 /* Runs the model to its next event, over any number of steps. */
