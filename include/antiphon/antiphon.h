@@ -7,6 +7,7 @@
 #include <antiphon/component.h>
 #include <antiphon/generate.h>
 #include <antiphon/model.h>
+#include <antiphon/network.h>
 #include <antiphon/oracle.h>
 #include <antiphon/value.h>
 #endif

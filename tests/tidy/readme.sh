@@ -3,7 +3,8 @@
 #
 # readme.sh - the examples, console sessions and tables in the documents are up to date.
 #
-# A block of C after <!-- examples/FILE.c --> is that file from its first include on; a block of Python after
+# A block of C after <!-- examples/FILE.c --> is that file from its first include on, and after <!-- FILE.c NAME --> its
+# function NAME; a block of Python after
 # <!-- examples/FILE.py --> is the whole file, and after <!-- examples/FILE.py NAME --> its function NAME. A console block
 # that begins with "$ antiphon ..." has the output of that command, run at the top of the tree; times and numbers of
 # configurations may differ. (tests/cli/tutorial.sh runs the blocks with another prompt.) The table after
@@ -22,13 +23,16 @@ trap 'rm -rf "$scratch"' EXIT
 # updated FILE: prints the document with current blocks.
 updated() {
     PROGRAM=$program awk '
-    /^<!-- examples\/[^ ]*\.(c|py)( [a-z]+)? -->$/ { example = $2; name = $3 }
+    /^<!-- (examples|src|models)\/[^ ]*\.(c|py)( [a-z_]+)? -->$/ { example = $2; name = $3 }
     /^```(c|python)$/ && example {
         print
+        c = $0 == "```c" && name != "-->"
         for (begun = $0 == "```python" && name == "-->"; (getline line < example) > 0;) {
-            if (line ~ /^#include/ || index(line, "def " name "(") == 1) begun = 1
-            else if (name != "-->" && line == "") begun = 0
+            if (c && line ~ "^[a-z].*[ *]" name "\\(" && line !~ /;$/) begun = 1
+            else if (!c && (line ~ /^#include/ || index(line, "def " name "(") == 1)) begun = 1
+            else if (!c && name != "-->" && line == "") begun = 0
             if (begun) print line
+            if (c && line == "}") begun = 0
         }
         close(example)
         example = ""
