@@ -141,13 +141,22 @@ void aphi_derivation_lost(aphi_derivation *d, size_t request)
 {
     if (request >= d->seen_count || d->seen[request].lost)
         return;
-    int64_t connection = d->seen[request].connection;
-    uint64_t *deaf = d->model.rpc ? NULL : aphi_int_map_at(&d->deaf, connection);
     d->seen[request].lost = true;
-    for (size_t i = 0; deaf && i < d->seen_count; i++) /* it is unknown which request is lost */
+    if (d->verdict == APH_PASS)
+        restart(d);
+}
+
+void aphi_derivation_lose_connection(aphi_derivation *d, uint64_t line, int64_t connection)
+{
+    if (d->model.connections) {
+        if (!aphi_int_map_find(&d->gone, connection))
+            aphi_derivation_sent(d, line, connection, APH_LEFT);
+        return;
+    }
+    uint64_t *deaf = aphi_int_map_at(&d->deaf, connection);
+    *deaf = *deaf ? *deaf : d->seen_count;
+    for (size_t i = 0; i < d->seen_count; i++)
         d->seen[i].lost |= d->seen[i].kind == APHI_SEEN_SENT && d->seen[i].connection == connection;
-    if (deaf && !*deaf)
-        *deaf = d->seen_count;
     if (d->verdict == APH_PASS)
         restart(d);
 }
@@ -389,6 +398,11 @@ aph_fault aphi_derivation_fault(const aphi_derivation *d, const char **message)
 aph_limit aphi_derivation_limit(const aphi_derivation *d)
 {
     return d->limit;
+}
+
+aph_value aphi_derivation_state(const aphi_derivation *d)
+{
+    return d->other_count ? aph_tree_state(d->others[d->other_count - 1].server) : APH_NIL;
 }
 
 aphi_derivation_stats aphi_derivation_stats_of(const aphi_derivation *d)
