@@ -60,7 +60,18 @@ for history in five-clients.log stale-read.log; do
     run $code check --derive register "$ANTIPHON_ROOT/examples/histories/$history"
 done
 
-# network NAME STATEMENT...: a network with this step.
+# A live server is judged over the network, too; a mutant is found, shrunk, and found again by its script.
+cd "$dir" || exit 1
+serve="$ANTIPHON serve kv --port {port}"
+run 0 test kv --env "$examples/datagrams.c" --run "$serve" --messages 600 --seed 1
+run 1 test kv --env "$examples/datagrams.c" --run "$serve --mutate 1" --time 60 --shrink-time 20 --seed 1
+out 'the model cannot explain the observations'
+out 'The model allows instead'
+title='replay over a network'
+for script in .antiphon/*.script; do run 1 replay --run "$serve --mutate 1" "$script"; done
+run 31 test kv --env "$dir/missing.c" --run "$serve" --messages 10
+
+# network NAME STATEMENT: a network with this step.
 network() {
     cat >"$dir/$1.c" <<END
 #include <antiphon/network.h>
