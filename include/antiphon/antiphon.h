@@ -8,6 +8,7 @@
 #include <antiphon/generate.h>
 #include <antiphon/http.h>
 #include <antiphon/model.h>
+#include <antiphon/network.h>
 #include <antiphon/oracle.h>
 #include <antiphon/resp.h>
 #include <antiphon/value.h>

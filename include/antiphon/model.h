@@ -307,7 +307,7 @@ typedef struct aph_tree aph_tree;
 typedef aph_tree *aph_continue(void *context, aph_value answer);
 typedef aph_tree *aph_handler(void *context, const aph_event *event);
 typedef aph_tree *aph_state_handler(void *context, const aph_event *event, aph_value state);
-/* Sets *answer to the i-th answer to the event, from 0. Returns false if there are not so many. */
+/* Sets *answer to the i-th answer to the event, from 0. Returns false if there is none. */
 typedef bool aph_answer_at(void *context, const aph_event *event, size_t i, aph_value *answer);
 
 aph_tree *aph_tree_of(const aph_model *model);                      /* the model from its initial state */
@@ -320,14 +320,14 @@ aph_tree *aph_tree_trigger(const aph_event *event);                 /* performs 
 aph_tree *aph_tree_bind(aph_tree *t, aph_continue *next, void *context);
 /* Returns t with each event replaced by the tree that the handler returns for it. context must outlive the tree. */
 aph_tree *aph_tree_interpret(aph_tree *t, aph_handler *handler, void *context);
-/* Like aph_tree_interpret, with a state: the handler gets the state, and its tree returns [new state, answer]. The result
- * is [last state, result of t]. */
+/* Like aph_tree_interpret, with a state: the handler gets the state, and its tree returns [new state, answer]. The
+ * result is [last state, result of t]. */
 aph_tree *aph_tree_interpret_state(aph_tree *t, aph_state_handler *handler, aph_value state, void *context);
 /* Returns a tree that runs t again and again. t must have an event, and its result is ignored. */
 aph_tree *aph_tree_forever(aph_tree *t);
 /* Returns true if both trees wait for the same event and, if depth is not 0, are equal up to depth - 1 after each of
- * these answers. answers may be NULL: then sends, decisions and alternatives have all of their answers, and other events
- * have none. */
+ * these answers. answers may be NULL: then sends, decisions and alternatives have all of their answers, and other
+ * events have none. */
 bool aph_tree_equal_to(aph_tree *a, aph_tree *b, size_t depth, aph_answer_at *answers, void *context);
 aph_tree *aph_tree_keep(aph_tree *t);
 void aph_tree_drop(aph_tree *t);

@@ -18,7 +18,7 @@
  *     }
  *
  * The verdict of a check is valid for this network: a history fails if no sequence of picks explains it. So a network
- * must be able to do whatever the real network does.
+ * must allow everything that the real network does.
  */
 #ifndef ANTIPHON_NETWORK_H
 #define ANTIPHON_NETWORK_H
@@ -40,8 +40,8 @@ typedef struct aph_packet {
 /* ---- events of a step -------------------------------------------------------------------------------------------- */
 
 /* Returns the next packet of the server if it has sent one, otherwise the next packet that a client sends. A network
- * that does not absorb for a while delays the server's packets, but cannot delay what a client sends: a client that
- * sends is observed at that moment. So a network must be able to absorb at any time, or aph_never in its place. */
+ * can delay the packets of the server by absorbing later. It cannot delay a client, which is observed when it sends: a
+ * branch that does not absorb at that moment is abandoned. */
 aph_packet aph_absorb(aph *m);
 /* Delivers a packet: to the server, which receives it before the next event of the network, or to a client, which
  * observes it now. A packet for an end of a connection that is closed has no effect. The packet may be changed or made
@@ -54,6 +54,10 @@ bool aph_has_outgoing(aph *m);
 /* A packet as an array [to_server, connection, message], for the state, and back. */
 aph_value aph_packet_value(aph_packet packet);
 aph_packet aph_packet_of(aph_value value);
+/* For a state that is an array of packet values, oldest first: returns the indices of those that have no older packet
+ * in the same direction of the same connection, as an array of integers. */
+aph_value aph_packets_oldest(aph_value packets);
+aph_value aph_packets_remove(aph_value packets, size_t at); /* the array without this one */
 /* aph_never abandons the branch: the network cannot behave in this way. aph_data returns aph_network.data. aph_choose
  * and aph_decide are allowed, too, for a network that changes messages. */
 
@@ -69,7 +73,7 @@ typedef struct aph_network {
     aph_value (*initial)(const struct aph_network *network); /* the first state; NULL: the empty array */
     const void *data;        /* for aph_data */
     /* Returns true if the clients may observe a long silence in this state, because nothing is in flight that must
-     * arrive. It may change the state: what was in flight is then lost. NULL: only in the first state. */
+     * arrive. It may change the state, such as to lose all packets. NULL: only in the first state. */
     bool (*idle)(aph_value *state);
 } aph_network;
 
@@ -79,8 +83,9 @@ typedef struct aph_network {
     const aph_network *aph_network_main(void) { return &(network); }
 
 /* Returns the network as a model for aph_tree_of and aph_tree_at, whose tree absorbs and emits: a receive is answered
- * by a packet value, the value of a send is a packet value, a pick is a choice among `count` alternatives without names.
- * aph_has_outgoing is the event APH_EVENT_OTHER named "outgoing", answered by a boolean. The network must outlive it. */
+ * by a packet value, the value of a send is a packet value, and a pick is a choice among `count` alternatives without
+ * names. aph_has_outgoing is the event APH_EVENT_OTHER named "outgoing", answered by a boolean. The network must
+ * outlive the model. */
 aph_model aph_network_model(const aph_network *network);
 
 #ifdef __cplusplus

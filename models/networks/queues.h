@@ -39,7 +39,7 @@ static inline aph_value without_first(aph_value queues, aph_value name, aph_valu
     return aph_count(left) ? aph_set(queues, name, left) : aph_remove(queues, name);
 }
 
-/* The end of a connection can overtake what was sent before it, which is then lost. The other side observes a reset. A
+/* The end of a connection can overtake the messages before it, which are then lost. The other side observes a reset. A
  * server that has not received the opening never learns of the connection. Returns APH_NIL if no end is in flight. */
 static inline aph_value way_to_break(aph_value queues, aph_value name, aph_value queue)
 {

@@ -2,8 +2,8 @@
  *
  * tcp.c - the network tcp: each direction of a connection keeps the order of its messages; delays are unbounded.
  *
- * This is figure 4.9 of Li, "Testing by dualization", with the ends of connections. What the server has sent is absorbed
- * first: an earlier absorption allows all that a later one does. */
+ * This is figure 4.9 of Li, "Testing by dualization", with the ends of connections. The packets of the server are
+ * absorbed first: an earlier absorption allows all that a later one does. */
 #include "networks.h"
 #include "queues.h"
 

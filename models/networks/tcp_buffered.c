@@ -2,9 +2,9 @@
  *
  * tcp_buffered.c - the network tcp:N: like tcp, but a connection holds at most N messages in each direction.
  *
- * A client sends only if there is room. The server receives a request only if there is room for a response; so what the
- * server has sent must be absorbed before. Openings and ends of connections take no room, and a server that has closed a
- * connection no longer waits for it. */
+ * A client sends only if there is room. The server receives a request only if there is room for a response; so the
+ * packets of the server are absorbed before. Openings and ends of connections take no room, and a server that has
+ * closed a connection no longer waits for it. */
 #include "networks.h"
 #include "queues.h"
 

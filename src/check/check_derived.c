@@ -22,9 +22,7 @@ typedef struct derived {
     const aph_check_options *options;
     aphi_derivation *derivation;
     aph_check_result *result;
-    aphi_int_map by_number;     /* number of a request in the trace -> 1 + its number in the derivation */
-    aphi_int_map by_connection; /* connection -> 1 + its last request */
-    uint64_t last_line;
+    aphi_int_map by_number; /* number of a request in the trace -> 1 + its number in the derivation */
 } derived;
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -34,15 +32,15 @@ static void add_sent(derived *c, const aphi_observation *o)
     size_t request = aphi_derivation_sent(c->derivation, o->line, o->connection, o->message);
     c->result->operations++;
     *aphi_int_map_at(&c->by_number, (int64_t)o->number) = request + 1;
-    *aphi_int_map_at(&c->by_connection, o->connection) = request + 1;
 }
 
 static void add_lost(derived *c, const aphi_observation *o)
 {
-    const uint64_t *request = o->ends == APHI_NO_NUMBER ? aphi_int_map_find(&c->by_connection, o->connection)
-                                                        : aphi_int_map_find(&c->by_number, (int64_t)o->ends);
-    if (request)
+    const uint64_t *request = aphi_int_map_find(&c->by_number, (int64_t)o->ends);
+    if (c->model->rpc && request)
         aphi_derivation_lost(c->derivation, (size_t)*request - 1);
+    else
+        aphi_derivation_lose_connection(c->derivation, o->line, o->connection);
 }
 
 static void add_observation(derived *c, const aphi_observation *o)
@@ -58,7 +56,6 @@ static void add_observation(derived *c, const aphi_observation *o)
     case APHI_NOTE: return;
     }
     c->result->observations++;
-    c->last_line = o->line;
 }
 
 /* Requests without effect are left out. */
@@ -188,7 +185,6 @@ bool aphi_check_derived(const aph_model *model, const aph_network *network, cons
         decide(&c, network);
     aphi_lookahead_close(ahead);
     aphi_int_map_deinit(&c.by_number);
-    aphi_int_map_deinit(&c.by_connection);
     aphi_derivation_close(c.derivation);
     return read;
 }

@@ -147,7 +147,8 @@ static bool open_library(const char *path, const char *shown, aph_loaded_model *
                     "compile it again",
                     shown, model->version, APH_MODEL_VERSION);
     if (!model->name || !model->step)
-        return aphi_load_fail(error, APH_LOAD_NO_MODEL, "%s: the model has no %s", shown, model->name ? ".step" : ".name");
+        return aphi_load_fail(error, APH_LOAD_NO_MODEL, "%s: the model has no %s", shown,
+                              model->name ? ".step" : ".name");
     loaded->model = loaded->copy = copy_model(loaded->library, model);
     return !aphi_model_contradiction(loaded->model) ||
            aphi_load_fail(error, APH_LOAD_NO_MODEL, "%s: %s", shown, aphi_model_contradiction(loaded->model));
@@ -176,7 +177,8 @@ static bool open_spec(const char *spec, aph_loaded_model *loaded, aph_load_error
     }
     if (ends_with(spec, ".so")) {
         loaded->source = APH_MODEL_LIBRARY;
-        return access(spec, R_OK) == 0 ? open_library(spec, spec, loaded, error) : aphi_load_fail_unreadable(spec, error);
+        return access(spec, R_OK) == 0 ? open_library(spec, spec, loaded, error)
+                                       : aphi_load_fail_unreadable(spec, error);
     }
     if (ends_with(spec, ".c")) {
         loaded->source = APH_MODEL_C;

@@ -16,7 +16,7 @@
 
 /* ---- networks by name -------------------------------------------------------------------------------------------- */
 
-/* The network tcp:N, with a name and a size of its own. */
+/* The network tcp:N, with its name and size. */
 typedef struct buffered {
     aph_network network;
     size_t room;

@@ -58,8 +58,8 @@ static void fail_load(const char *shown, aph_load_error *error)
     }
     name += strlen(missing);
     int n = (int)strcspn(name, " ,(\n");
-    aphi_load_fail(error, APH_LOAD_LIBRARY, "%s uses '%.*s', which is defined neither there nor in antiphon\n%s", shown, n,
-                name,
+    aphi_load_fail(error, APH_LOAD_LIBRARY, "%s uses '%.*s', which is defined neither there nor in antiphon\n%s",
+                shown, n, name,
                 strncmp(name, "aph_", 4)
                     ? "define it in the model, or correct the name; if a library defines it, compile the model with "
                       "that library and pass the .so"
@@ -169,8 +169,9 @@ static char *make_scratch(aph_load_error *error)
     aphi_buffer_format(&b, "%s/antiphon-XXXXXX", place && *place ? place : "/tmp");
     if (mkdtemp(aphi_buffer_text(&b)))
         return b.data;
-    aphi_load_fail(error, APH_LOAD_SETUP, "%s: cannot create a directory to compile in: %s; set TMPDIR to another place", b.data,
-         strerror(errno));
+    aphi_load_fail(error, APH_LOAD_SETUP,
+                   "%s: cannot create a directory to compile in: %s; set TMPDIR to another place", b.data,
+                   strerror(errno));
     aphi_buffer_free(&b);
     return NULL;
 }
@@ -215,8 +216,8 @@ static bool run_compiler(compilation *c, aphi_buffer *out, aph_load_error *error
 {
     int status = aphi_process_run(&(aphi_process_options){.argv = c->argv}, out);
     if (status < 0 || status == 127)
-        return aphi_load_fail(error, APH_LOAD_SETUP, "cannot run the C compiler '%s'%s%s; set CC to another", c->argv[0],
-                    status < 0 && errno ? ": " : "", status < 0 && errno ? strerror(errno) : "");
+        return aphi_load_fail(error, APH_LOAD_SETUP, "cannot run the C compiler '%s'%s%s; set CC to another",
+                              c->argv[0], status < 0 && errno ? ": " : "", status < 0 && errno ? strerror(errno) : "");
     return status == 0 || aphi_load_fail(error, APH_LOAD_COMPILE, "%s does not compile", c->source);
 }
 

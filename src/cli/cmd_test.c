@@ -86,8 +86,8 @@ static const aphi_option options[] = {
      APHI_FIELD(test, session.fault_upstream), .take = aphi_take_fault,
      .help = "inject a fault into the connections that the subject opens to the tester; implies --waive known"},
     APHI_TEXT(test, session.subject.output, "output", "FILE", "write the output of the subject to FILE"),
-    APHI_ENVIRONMENT_OPTION(test, session.campaign.environment,
-                            "network between tester and subject: tcp (default), tcp:N, sync or udp"),
+    APHI_NETWORK_OPTION(test, session.campaign.environment,
+                        "network between tester and subject: tcp (default), tcp:N, sync, udp, or ./mine.c"),
     APHI_CALL(test, waived, "waive", "NAME", aphi_take_waiver,
               "allow a known violation that antiphon models SPEC lists; known: all known violations of --subject; "
               "may be repeated"),
@@ -137,6 +137,13 @@ static int check_options(const test *t)
     return -1;
 }
 
+static aph_model without_promises(const aph_model *model)
+{
+    aph_model copy = aphi_promises_drop(model, APHI_PROMISE_RPC | APHI_PROMISE_EAGER);
+    copy.answers = false;
+    return copy;
+}
+
 static int run_session(test *t, const aph_loaded_model *spec)
 {
     t->session.model = t->ignore_promises ? aphi_promises_drop(spec->model, APHI_PROMISE_RPC | APHI_PROMISE_EAGER)
@@ -147,8 +154,17 @@ static int run_session(test *t, const aph_loaded_model *spec)
         return APHI_EXIT_USAGE;
     if (t->colour)
         t->session.report.terminal = aphi_terminal_of(stdout, t->colour);
+    aph_loaded_network network;
+    int code = aphi_open_network(t->session.campaign.environment, &network);
+    if (code)
+        return code;
+    t->session.campaign.network = t->session.report.network = network.network;
+    if (network.network) /* it need not keep the order of responses, so they cannot be assigned to requests */
+        t->session.model = without_promises(&t->session.model);
     aphi_interrupt_watch(NULL);
-    return (int)aphi_test_session_run(&t->session);
+    code = (int)aphi_test_session_run(&t->session);
+    aph_network_unload(&network);
+    return code;
 }
 
 static int test_command(int count, char **words)

@@ -4,8 +4,8 @@
  *
  * Idea:       an internal choice is answered by a new symbol, a guard or a condition is added to the constraints, and a
  *             branch whose constraints have no solution throws. The store of src/solve keeps constraints in normal form
- *             and determines symbols (x = 3); these are substituted at once, in the trees, too: a tree of a model is its
- *             state and its answers, so it is run again with these replaced.
+ *             and determines symbols (x = 3); these are substituted at once, in the trees, too: a tree of a model is
+ *             its state and its answers, so it is run again with these replaced.
  * Invariants: 1. the constraints of a branch can be satisfied
  *             2. a symbol that is determined occurs nowhere in the branch
  * Cost:       one run of the step for each event of server or network, and for each substitution. */
@@ -71,7 +71,7 @@ void aphi_branch_answer(aph_tree **tree, aph_value answer)
         replace_tree(tree, aph_tree_answer(*tree, answer));
 }
 
-/* ---- values of a branch that may contain symbols ------------------------------------------------------------------ */
+/* ---- values of a branch that may contain symbols ----------------------------------------------------------------- */
 
 static void get_roots(const aphi_branch *b, aph_value roots[ROOTS])
 {

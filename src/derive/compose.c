@@ -3,15 +3,15 @@
  * compose.c - the server composed with the network, as seen by the tester (Li, "Testing by dualization", figures 4.6
  *             and 4.11).
  *
- * Idea:       the server runs first. When it receives and no packet waits for it, the network runs: it absorbs what the
- *             server has sent, or else what the tester sends; it emits to the server or to the tester. What the tester
- *             sends and observes is in the history, so a branch that does something else throws.
+ * Idea:       the server runs first. When it receives and no packet waits for it, the network runs: it absorbs a packet
+ *             of the server, or else one of the tester; it emits to the server or to the tester. The packets that the
+ *             tester sends and observes are in the history, so a branch that does something else throws.
  * Picture:        history --sent-->  absorb  [network]  emit  --in-->   server
  *                 history <-received- emit              absorb <--out--
  * Beyond the paper:
  *             1. a connection has two ends that close: what arrives at a closed end has no effect
  *             2. the tester may observe silence
- *             3. a response may be lost by the recorder: its request travels on a connection of its own */
+ *             3. a response may be lost by the recorder: its request travels on a separate connection */
 #include "derive/derive_internal.h"
 
 #include "tree/network_step.h"
@@ -49,7 +49,7 @@ static bool opened_by_server(int64_t connection)
     return connection >= APH_ACCEPTED && connection < LOST;
 }
 
-/* ---- observations (figure 4.6) ------------------------------------------------------------------------------------ */
+/* ---- observations (figure 4.6) ----------------------------------------------------------------------------------- */
 
 /* A message that was received after a loss on its connection is not judged. */
 static void skip_unjudged(const aphi_derivation *d, aphi_branch *b)
@@ -145,7 +145,7 @@ static bool match_connection(const aphi_derivation *d, aphi_branch *b, int64_t o
     return true;
 }
 
-/* Records what a branch allows in place of the first observation that no branch has explained. */
+/* Records a message that a branch allows in place of the first observation that no branch has explained. */
 static void note_allowed(aphi_derivation *d, const aphi_branch *b, aph_value said)
 {
     if (d->allowed_at < d->reached || !d->allowed)
@@ -177,7 +177,7 @@ static bool to_observer(aphi_derivation *d, aphi_branch *b, aph_packet p)
     return false;
 }
 
-/* ---- the network (figure 4.11, step_net) -------------------------------------------------------------------------- */
+/* ---- the network (figure 4.11, step_net) ------------------------------------------------------------------------- */
 
 static aph_value first_of(aph_value *buffer)
 {
@@ -245,7 +245,7 @@ static bool emit(aphi_derivation *d, aphi_branch *b, aph_packet p)
     return true;
 }
 
-/* ---- branching (figure 4.6, lines 8 to 10) ------------------------------------------------------------------------ */
+/* ---- branching (figure 4.6, lines 8 to 10) ----------------------------------------------------------------------- */
 
 static aph_tree **same_tree(aphi_branch *to, const aphi_branch *from, aph_tree *const *tree)
 {
@@ -313,9 +313,10 @@ static bool step_network(aphi_derivation *d, aphi_branch *b)
     return false;
 }
 
-/* ---- the server (figure 4.11, from line 23) ----------------------------------------------------------------------- */
+/* ---- the server (figure 4.11, from line 23) ---------------------------------------------------------------------- */
 
-/* Lines 29 and 30. Even a message that nobody observes must have a value: t = t holds if t is well-typed and in range. */
+/* Lines 29 and 30. A message must have a value even if it is not observed: t = t holds if t is well-typed and in
+ * range. */
 static bool send(aphi_derivation *d, aphi_branch *b, const aph_event *e)
 {
     aph_value said = e->value;

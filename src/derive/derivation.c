@@ -14,8 +14,8 @@
  *                 history instead: the observations that it has not matched yet.
  *              3. A branch that reaches the end of the history waits there. It is tried again when there are more
  *                 observations, so nothing is postponed or retried.
- *              4. A branch with the name of an earlier one is dropped. Without this, the paper's list grows with all the
- *                 times at which the network may carry each packet.
+ *              4. A branch with the name of an earlier one is dropped. Without this, the paper's list grows with all
+ *                 the times at which the network may carry each packet.
  * Invariants:  1. every branch that is not refuted is in `others`, or is the current one
  *              2. a branch is visited only before an observation that is in the history
  * Cost:        exponential in the number of pending requests; docs/networks.md has figures.
@@ -127,7 +127,7 @@ void aphi_derivation_quiet(aphi_derivation *d, uint64_t line)
     add(d, (aphi_seen){.kind = APHI_SEEN_QUIET, .line = line});
 }
 
-/* Starts again, because branches may have used what is known now. */
+/* Starts again, because the branches did not know of the loss. */
 static void restart(aphi_derivation *d)
 {
     drop_others(d);
@@ -141,13 +141,22 @@ void aphi_derivation_lost(aphi_derivation *d, size_t request)
 {
     if (request >= d->seen_count || d->seen[request].lost)
         return;
-    int64_t connection = d->seen[request].connection;
-    uint64_t *deaf = d->model.rpc ? NULL : aphi_int_map_at(&d->deaf, connection);
     d->seen[request].lost = true;
-    for (size_t i = 0; deaf && i < d->seen_count; i++) /* it is unknown which request is lost */
+    if (d->verdict == APH_PASS)
+        restart(d);
+}
+
+void aphi_derivation_lose_connection(aphi_derivation *d, uint64_t line, int64_t connection)
+{
+    if (d->model.connections) {
+        if (!aphi_int_map_find(&d->gone, connection))
+            aphi_derivation_sent(d, line, connection, APH_LEFT);
+        return;
+    }
+    uint64_t *deaf = aphi_int_map_at(&d->deaf, connection);
+    *deaf = *deaf ? *deaf : d->seen_count;
+    for (size_t i = 0; i < d->seen_count; i++)
         d->seen[i].lost |= d->seen[i].kind == APHI_SEEN_SENT && d->seen[i].connection == connection;
-    if (deaf && !*deaf)
-        *deaf = d->seen_count;
     if (d->verdict == APH_PASS)
         restart(d);
 }
@@ -259,13 +268,14 @@ static void arm_guard(aphi_derivation *d)
     aphi_guard_include(&d->network_model);
 }
 
-/* ---- backtracking (figure 4.12) ----------------------------------------------------------------------------------- */
+/* ---- backtracking (figure 4.12) ---------------------------------------------------------------------------------- */
 
 /* Runs a branch until it throws, or until it has matched the history. Returns true if it has. */
 static bool run_next(aphi_derivation *d)
 {
-    aphi_branch current = d->others[--d->other_count];
+    aphi_branch current = d->others[d->other_count - 1];
     bool thrown = false;
+    d->other_count--;
     d->current = &current;
     while (!thrown && current.at < d->seen_count && may_continue(d)) {
         d->stats.events++;
@@ -289,7 +299,7 @@ static bool backtrack(aphi_derivation *d)
     return false;
 }
 
-/* A network that never absorbs, or never delivers, explains no observation; this is rarely what its author means. */
+/* A network that never absorbs, or never delivers, explains no observation: a mistake of its author. */
 static void explain_failure(aphi_derivation *d)
 {
     const aphi_seen *o = d->reached < d->seen_count ? &d->seen[d->reached] : NULL;
@@ -324,7 +334,7 @@ aph_verdict aphi_derivation_decide(aphi_derivation *d)
     return d->verdict = conclude(d, backtrack(d));
 }
 
-/* Decides on a copy of the branches, with a list of names of its own. */
+/* Decides on a copy of the branches, with a separate set of names. */
 aph_verdict aphi_derivation_may_be_quiet(aphi_derivation *d)
 {
     if (aphi_derivation_decide(d) != APH_PASS)
@@ -388,6 +398,11 @@ aph_fault aphi_derivation_fault(const aphi_derivation *d, const char **message)
 aph_limit aphi_derivation_limit(const aphi_derivation *d)
 {
     return d->limit;
+}
+
+aph_value aphi_derivation_state(const aphi_derivation *d)
+{
+    return d->other_count ? aph_tree_state(d->others[d->other_count - 1].server) : APH_NIL;
 }
 
 aphi_derivation_stats aphi_derivation_stats_of(const aphi_derivation *d)

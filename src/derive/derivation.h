@@ -35,9 +35,11 @@ size_t aphi_derivation_sent(aphi_derivation *d, uint64_t line, int64_t connectio
 void aphi_derivation_received(aphi_derivation *d, uint64_t line, int64_t connection, aph_value message);
 /* Silence: nothing is in flight that must arrive. */
 void aphi_derivation_quiet(aphi_derivation *d, uint64_t line);
-/* No response to this request will be observed; the server may receive it at any time or never. For a model that does
- * not promise rpc, no later message on the connection is judged. */
+/* No response to this request of an rpc model will be observed; the server may receive it at any time or never. */
 void aphi_derivation_lost(aphi_derivation *d, size_t request);
+/* The same for a request of another model, which is unknown: no later message on the connection is judged. If the model
+ * has connections, the client has left this one. */
+void aphi_derivation_lose_connection(aphi_derivation *d, uint64_t line, int64_t connection);
 
 /* Decides the observations so far. May call aph_collect. After APH_FAIL and APH_UNKNOWN the verdict stays. */
 aph_verdict aphi_derivation_decide(aphi_derivation *d);
@@ -63,6 +65,8 @@ bool aphi_derivation_all_allowed(const aphi_derivation *d); /* false if there ma
 /* After APH_UNKNOWN: a fault of the model or the network, or a limit. The message has no newline. */
 aph_fault aphi_derivation_fault(const aphi_derivation *d, const char **message);
 aph_limit aphi_derivation_limit(const aphi_derivation *d);
+/* Returns the state of the server in a branch that is not refuted; APH_NIL if there is none. */
+aph_value aphi_derivation_state(const aphi_derivation *d);
 aphi_derivation_stats aphi_derivation_stats_of(const aphi_derivation *d);
 
 #endif

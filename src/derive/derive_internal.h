@@ -50,7 +50,7 @@ struct aphi_derivation {
     aph_fault fault;
     aph_limit limit;
     char message[400];
-    aph_value allowed;              /* array: what the server may send in place of the observation `reached` */
+    aph_value allowed;              /* array: messages allowed in place of the observation `reached` */
     size_t allowed_at;
     size_t reached;                 /* the largest number of observations that a branch has matched */
 };

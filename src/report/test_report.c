@@ -80,7 +80,7 @@ static void find_evidence(report *t)
 {
     aph_check_options options = {.oracle = {.environment = t->options->environment, .patient = true, .time_ms = 20000,
                                             .memory = (size_t)2048 << 20},
-                                 .format = APH_FORMAT_JSONL};
+                                 .format = APH_FORMAT_JSONL, .network = t->options->network};
     if (t->campaign->outcome != APHI_RUN_FAIL)
         return;
     aph_check_result *r = aph_check_file(t->options->model, t->campaign->trace, &options);
@@ -195,7 +195,7 @@ static void fill_headline(report *t)
     const aphi_campaign *c = t->campaign;
     aphi_buffer out = {0};
     aphi_buffer_str(&out, c->why);
-    if (c->outcome == APHI_RUN_FAIL && !t->options->found && !t->options->json)
+    if (c->outcome == APHI_RUN_FAIL && !t->options->found && !t->options->json && !t->options->network)
         aphi_waive_hint(&out, t->options->model, c->trace, t->options->environment);
     snprintf(t->headline, sizeof t->headline, "%s", aphi_buffer_text(&out));
     aphi_buffer_free(&out);
@@ -234,7 +234,7 @@ static void fill_diagram(report *t)
 static aph_value needed_waivers(const report *t)
 {
     const aphi_campaign *c = t->campaign;
-    if (c->outcome != APHI_RUN_PASS)
+    if (c->outcome != APHI_RUN_PASS || t->options->network)
         return APH_NIL;
     const aph_model *model = t->options->model;
     aphi_progress_begin("checking which waivers are needed", (uint64_t)__builtin_popcountll(model->waived));

@@ -15,6 +15,7 @@ typedef struct aphi_test_report_options {
     const char *fault;       /* value of --break, or NULL */
     uint64_t known;          /* waivers allowed by --waive known, not by name */
     const char *environment;
+    const aph_network *network;  /* if environment is a file; NULL: it is not */
     const char *folder;      /* of the traces */
     const char *fault_upstream; /* value of --fault-upstream, or NULL */
     bool listens;            /* the subject connects to the tester */

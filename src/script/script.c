@@ -10,7 +10,7 @@
  * Cost:       linear; the whole file is in memory. */
 #include "script/script.h"
 
-#include <antiphon/model.h>
+#include <antiphon/check.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -236,8 +236,8 @@ static bool read_header(reading *r, aph_value v, aphi_script *s)
         (aph_has(v, aph_str("environment")) &&
          !read_name(r, v, "environment", s->environment, sizeof s->environment)))
         return false;
-    return aphi_env_named(s->environment, &env) ||
-           fail_line(r, "no environment named \"%s\"; use tcp, tcp:N, sync or udp", s->environment);
+    return aphi_env_named(s->environment, &env) || aph_network_is_file(s->environment) ||
+           fail_line(r, "no environment named \"%s\"; use tcp, tcp:N, sync, udp, or a file: ./mine.c", s->environment);
 }
 
 static bool read_wait(reading *r, aph_value v, aphi_action *a)

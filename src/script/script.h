@@ -38,7 +38,7 @@ typedef struct aphi_action {
 
 typedef struct aphi_script {
     char model[64];        /* a model's name, or "" */
-    char environment[16];
+    char environment[256]; /* a name, or the path of a network */
     uint64_t seed;         /* seed of random choices that are not recorded in the actions */
     aphi_action *actions;
     size_t count, capacity;

@@ -19,6 +19,7 @@ typedef struct aphi_campaign_callbacks {
 typedef struct aphi_campaign_options {
     const aph_model *model;
     const char *environment;
+    const aph_network *network;  /* if environment is a file; NULL: it is not */
     aphi_subject *subject;
     const aphi_origin *origins;  /* as in aphi_run_options */
     size_t origin_count;

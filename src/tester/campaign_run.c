@@ -87,7 +87,8 @@ aphi_run *aphi_campaign_run(aphi_campaign_state *c, const aphi_run_options *how,
 aphi_run_options aphi_campaign_run_options(const aphi_campaign_state *c)
 {
     const aphi_campaign_options *o = c->options;
-    return (aphi_run_options){.model = o->model, .environment = o->environment, .subject = o->subject, .seed = o->seed,
+    return (aphi_run_options){.model = o->model, .environment = o->environment, .network = o->network,
+                              .subject = o->subject, .seed = o->seed,
                               .connections = o->connections, .depth = o->depth, .until_ns = c->until,
                               .max_losses = o->max_losses, .losses_before = c->result.excused,
                               .answers_before = c->result.answers,
@@ -178,7 +179,7 @@ static int64_t check_time_ms(const aphi_campaign_state *c)
 
 static bool uses_promises(const aphi_campaign_options *o)
 {
-    return aphi_promises_in_use(o->model, &(aph_oracle_options){.environment = o->environment}) != 0;
+    return !o->network && aphi_promises_in_use(o->model, &(aph_oracle_options){.environment = o->environment}) != 0;
 }
 
 /* Returns true if the check shows that a promise of the model is false. This is the result of the campaign. */
@@ -195,7 +196,8 @@ static aph_check_result *check_file(const aphi_campaign_state *c, const char *tr
 {
     const aphi_campaign_options *o = c->options;
     aph_check_options options = {.oracle = {.environment = o->environment, .memory = o->memory, .time_ms = time_ms},
-                                 .format = APH_FORMAT_JSONL, .stop = c->ignores_stop ? NULL : o->stop};
+                                 .format = APH_FORMAT_JSONL, .stop = c->ignores_stop ? NULL : o->stop,
+                                 .network = o->network};
     return aph_check_file(o->model, trace, &options);
 }
 

@@ -9,12 +9,13 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "derive/derivation.h"
 #include "tree/step_guard.h"
 #include "tree/step.h"
 
 #include <stdlib.h>
 
-enum { SIZE_FIRST = 1024, SIZE_LAST = 65536, CLOCK_EVERY = 16 /* observations */ };
+enum { SIZE_FIRST = 1024, SIZE_LAST = 65536, CLOCK_EVERY = 16 /* observations */, BRANCHES_MAX = 200000 };
 static const int64_t LATE_NS = 100000000;        /* a request waits here at most this long for its end */
 static const int64_t ORACLE_MAX_NS = 1000000000; /* CPU time of the oracle for a few observations */
 
@@ -35,6 +36,8 @@ typedef struct slot {
 struct aphi_oracle_feed {
     const aph_model *model;
     aphi_partitions *partitions;
+    aphi_derivation *derivation; /* with a network, in place of the partitions */
+    aph_model network;
     size_t memory;
     bool paired;
     aph_verdict verdict;
@@ -49,6 +52,8 @@ size_t aphi_oracle_feed_waiting(const aphi_oracle_feed *w) { return (size_t)(w->
 
 uint64_t aphi_oracle_feed_last(const aphi_oracle_feed *w)
 {
+    if (w->derivation)
+        return aphi_derivation_line(w->derivation);
     const aphi_partition *rejecting = aphi_partitions_rejecting(w->partitions);
     if (rejecting && rejecting->oracle->held && rejecting->oracle->event_count)
         return rejecting->oracle->events[rejecting->oracle->deepest].line;
@@ -56,6 +61,25 @@ uint64_t aphi_oracle_feed_last(const aphi_oracle_feed *w)
 }
 
 aphi_partitions *aphi_oracle_feed_partitions(aphi_oracle_feed *w) { return w->partitions; }
+
+aph_fault aphi_oracle_feed_fault(const aphi_oracle_feed *w, const char **message)
+{
+    *message = "";
+    if (w->derivation)
+        return aphi_derivation_fault(w->derivation, message);
+    const aphi_partition *rejecting = aphi_partitions_rejecting(w->partitions);
+    return rejecting && rejecting->oracle ? aph_oracle_fault(rejecting->oracle, message) : APH_FAULT_NONE;
+}
+
+aph_limit aphi_oracle_feed_limit(const aphi_oracle_feed *w)
+{
+    if (w->derivation)
+        return aphi_derivation_limit(w->derivation);
+    const aphi_partition *rejecting = aphi_partitions_rejecting(w->partitions);
+    return rejecting && rejecting->oracle ? aph_oracle_limit(rejecting->oracle) : APH_LIMIT_NONE;
+}
+
+aph_value aphi_oracle_feed_state(const aphi_oracle_feed *w) { return aphi_derivation_state(w->derivation); }
 
 static slot *slot_at(const aphi_oracle_feed *w, uint64_t number) { return &w->slots[number & (w->size - 1)]; }
 
@@ -68,18 +92,33 @@ static void mark_slots(void *context)
     }
 }
 
-aphi_oracle_feed *aphi_oracle_feed_open(const aph_model *model, const aph_oracle_options *options, bool paired,
-                                        char *error, size_t error_size)
+static bool open_decider(aphi_oracle_feed *w, const aph_network *network, const aph_oracle_options *options,
+                         char *error, size_t error_size)
 {
-    aphi_partitions *partitions = aphi_partitions_open(model, options, error, error_size);
-    if (!partitions)
-        return NULL;
+    if (network) {
+        w->network = aph_network_model(network);
+        w->derivation = aphi_derivation_open(w->model, network,
+                                             &(aphi_derivation_options){.branches = BRANCHES_MAX, .unguarded = true,
+                                                                        .memory = options->memory});
+        return true;
+    }
+    w->partitions = aphi_partitions_open(w->model, options, error, error_size);
+    if (w->partitions)
+        aphi_partitions_hold(w->partitions);
+    return w->partitions;
+}
+
+aphi_oracle_feed *aphi_oracle_feed_open(const aph_model *model, const aph_network *network,
+                                        const aph_oracle_options *options, bool paired, char *error, size_t error_size)
+{
     aphi_oracle_feed *w = aphi_alloc_zero(sizeof *w);
     w->model = model;
-    w->partitions = partitions;
+    if (!open_decider(w, network, options, error, error_size)) {
+        free(w);
+        return NULL;
+    }
     w->memory = options->memory;
     w->paired = paired;
-    aphi_partitions_hold(partitions);
     w->size = SIZE_FIRST;
     w->slots = aphi_alloc(w->size * sizeof *w->slots);
     aph_root_add(mark_slots, w);
@@ -91,6 +130,9 @@ void aphi_oracle_feed_close(aphi_oracle_feed *w)
     if (!w)
         return;
     aph_root_remove(mark_slots, w);
+    if (w->derivation)
+        aphi_guard_disarm();
+    aphi_derivation_close(w->derivation);
     aphi_partitions_close(w->partitions);
     free(w->slots);
     free(w->newest);
@@ -172,6 +214,8 @@ static void arm_guard(const aphi_oracle_feed *w, int64_t now)
 {
     aphi_guard_arm(w->model, now + APHI_GUARD_LOADED * ORACLE_MAX_NS, w->memory);
     aphi_guard_limit_cpu(ORACLE_MAX_NS);
+    if (w->derivation)
+        aphi_guard_include(&w->network);
 }
 
 bool aphi_oracle_feed_knows(aphi_oracle_feed *w, int64_t connection, aph_value message, int64_t now, const char **why)
@@ -188,9 +232,28 @@ bool aphi_oracle_feed_knows(aphi_oracle_feed *w, int64_t connection, aph_value m
 
 /* ---- feeding the oracle ------------------------------------------------------------------------------------------ */
 
+/* The observations are decided together (settle). */
+static void derive_slot(aphi_oracle_feed *w, uint64_t number, const slot *s)
+{
+    switch (s->kind) {
+    case SENT: aphi_derivation_sent(w->derivation, number, s->connection, s->message); break;
+    case RECEIVED: aphi_derivation_received(w->derivation, number, s->connection, s->message); break;
+    case LOST: aphi_derivation_lose_connection(w->derivation, number, s->connection); break;
+    }
+}
+
+static aph_verdict settle(aphi_oracle_feed *w)
+{
+    return w->derivation ? aphi_derivation_decide(w->derivation) : aphi_partitions_settle(w->partitions);
+}
+
 static aph_verdict feed_slot(aphi_oracle_feed *w, uint64_t number, const slot *s)
 {
     aph_lookahead known = {.future = s->future, .answer = s->answer, .order = s->order, .alone = s->alone};
+    if (w->derivation) {
+        derive_slot(w, number, s);
+        return w->verdict;
+    }
     switch (s->kind) {
     case SENT: return aphi_partitions_sent(w->partitions, number, s->connection, s->message, &known);
     case RECEIVED: return aphi_partitions_received(w->partitions, number, s->connection, s->message);
@@ -232,7 +295,7 @@ aph_verdict aphi_oracle_feed_advance(aphi_oracle_feed *w, int64_t now, uint64_t 
         restart_limit(w, now);
     for (uint64_t i = 0; i < most && aphi_oracle_feed_is_ready(w, now); i++)
         feed_next(w);
-    return w->verdict = aphi_partitions_settle(w->partitions);
+    return w->verdict = settle(w);
 }
 
 aph_verdict aphi_oracle_feed_advance_all(aphi_oracle_feed *w, int64_t now)
@@ -241,17 +304,21 @@ aph_verdict aphi_oracle_feed_advance_all(aphi_oracle_feed *w, int64_t now)
         restart_limit(w, now);
     while (w->head < w->tail && w->verdict == APH_PASS)
         feed_next(w);
-    return w->verdict = aphi_partitions_settle(w->partitions);
+    return w->verdict = settle(w);
 }
 
 aph_verdict aphi_oracle_feed_may_be_quiet(aphi_oracle_feed *w, int64_t now)
 {
     restart_limit(w, now);
-    return w->verdict == APH_PASS ? aphi_partitions_may_be_quiet(w->partitions) : w->verdict;
+    if (w->verdict != APH_PASS)
+        return w->verdict;
+    return w->derivation ? aphi_derivation_may_be_quiet(w->derivation) : aphi_partitions_may_be_quiet(w->partitions);
 }
 
 aph_verdict aphi_oracle_feed_quiet(aphi_oracle_feed *w, int64_t now)
 {
     restart_limit(w, now);
-    return w->verdict == APH_PASS ? aphi_partitions_quiet(w->partitions) : w->verdict;
+    if (w->verdict != APH_PASS)
+        return w->verdict;
+    return w->derivation ? aphi_derivation_may_be_quiet(w->derivation) : aphi_partitions_quiet(w->partitions);
 }

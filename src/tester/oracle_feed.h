@@ -10,13 +10,17 @@
 
 #include "oracle/partitions.h"
 
+#include <antiphon/network.h>
+
 typedef struct aphi_oracle_feed aphi_oracle_feed;
 
 #define APHI_NO_REQUEST UINT64_MAX
 
-/* paired: the k-th response on a connection belongs to its k-th request. Returns NULL with a message on failure. */
-aphi_oracle_feed *aphi_oracle_feed_open(const aph_model *model, const aph_oracle_options *options, bool paired,
-                                        char *error, size_t error_size);
+/* paired: the k-th response on a connection belongs to its k-th request. network: if it is not NULL, the derivation
+ * decides in place of the oracle (derive/derivation.h). Returns NULL with a message on failure. */
+aphi_oracle_feed *aphi_oracle_feed_open(const aph_model *model, const aph_network *network,
+                                        const aph_oracle_options *options, bool paired, char *error,
+                                        size_t error_size);
 void aphi_oracle_feed_close(aphi_oracle_feed *w);
 
 /* Returns false if the model does not know the request in its initial state; *why is then the reason, valid until the
@@ -43,6 +47,12 @@ aph_verdict aphi_oracle_feed_may_be_quiet(aphi_oracle_feed *w, int64_t now);
 size_t aphi_oracle_feed_waiting(const aphi_oracle_feed *w);
 /* Returns the number of the observation that was fed last; after a failure, of the last one that was reached. */
 uint64_t aphi_oracle_feed_last(const aphi_oracle_feed *w);
+/* NULL if the derivation decides. */
 aphi_partitions *aphi_oracle_feed_partitions(aphi_oracle_feed *w);
+/* After APH_UNKNOWN: the fault and its message, or the limit. */
+aph_fault aphi_oracle_feed_fault(const aphi_oracle_feed *w, const char **message);
+aph_limit aphi_oracle_feed_limit(const aphi_oracle_feed *w);
+/* With a network: the state of the server in some explanation. */
+aph_value aphi_oracle_feed_state(const aphi_oracle_feed *w);
 
 #endif

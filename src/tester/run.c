@@ -189,7 +189,7 @@ static void set_mode(aphi_run_state *r, const char *environment)
     const aphi_run_options *o = r->options;
     aphi_env env = {0};
     aphi_env_named(environment, &env);
-    bool paired = (r->model->rpc || r->model->answers || o->waits) && !env.lossy;
+    bool paired = (r->model->rpc || r->model->answers || o->waits) && !env.lossy && !o->network;
     r->mode = (aphi_run_mode){.paired = paired, .lossy = env.lossy, .immediate = env.immediate, .buffer = env.buffer};
     r->silence = (aphi_silence){.paired = r->mode.paired, .lossy = r->mode.lossy, .is_fixed = o->patience_ns != 0,
                                 .seen_ns = o->silence_seen_ns,

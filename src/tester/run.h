@@ -4,6 +4,8 @@
 #ifndef APHI_TESTER_RUN_H
 #define APHI_TESTER_RUN_H
 
+#include <antiphon/network.h>
+
 #include <antiphon/oracle.h>
 #include "script/script.h"
 #include "subject/ports.h"
@@ -48,6 +50,7 @@ typedef struct aphi_run_facts {
 typedef struct aphi_run_options {
     const aph_model *model;
     const char *environment;     /* NULL: tcp */
+    const aph_network *network;  /* if environment is a file; NULL: it is not */
     aphi_subject *subject;       /* started */
     const aphi_script *script;   /* NULL: actions are generated */
     uint64_t seed;

@@ -27,12 +27,13 @@ bool aphi_run_open_oracle(aphi_run_state *r, const char *environment)
     aph_oracle_options options = {.environment = environment, .memory = o->memory, .tell_apart = o->tell_apart,
                                   .whole = o->script || (o->depth > 1 && !o->apart)};
     bool paired = r->mode.paired && r->model->rpc;
-    r->judging.feed = aphi_oracle_feed_open(r->model, &options, paired, error, sizeof error);
+    r->judging.feed = aphi_oracle_feed_open(r->model, o->network, &options, paired, error, sizeof error);
     if (!r->judging.feed) {
         aphi_run_end(r, APHI_RUN_TROUBLE, "%s", error);
         return false;
     }
-    aphi_partitions_count_branches(aphi_oracle_feed_partitions(r->judging.feed));
+    if (!o->network)
+        aphi_partitions_count_branches(aphi_oracle_feed_partitions(r->judging.feed));
     return true;
 }
 
@@ -62,10 +63,9 @@ static void give_up(aphi_run_state *r, aph_limit limit, const char *message)
 
 static void end_by_verdict(aphi_run_state *r, aph_verdict verdict)
 {
-    const aphi_partition *partition = aphi_partitions_rejecting(aphi_oracle_feed_partitions(r->judging.feed));
-    const char *message = "";
-    aph_fault fault = partition && partition->oracle ? aph_oracle_fault(partition->oracle, &message) : APH_FAULT_NONE;
-    aph_limit limit = partition && partition->oracle ? aph_oracle_limit(partition->oracle) : APH_LIMIT_NONE;
+    const char *message;
+    aph_fault fault = aphi_oracle_feed_fault(r->judging.feed, &message);
+    aph_limit limit = aphi_oracle_feed_limit(r->judging.feed);
     int64_t connection;
     r->judging.rejected_event = 1 + aphi_run_log_find(&r->log, aphi_oracle_feed_last(r->judging.feed), &connection);
     if (fault == APH_FAULT_ANSWER)
@@ -185,6 +185,8 @@ void aphi_run_count_coverage(aphi_run_state *r)
     if (!j->feed || (!r->ending.ended && r->now < j->count_due))
         return;
     int64_t part = (r->now - r->began) / 16; /* bounds the share of the run's time */
+    if (r->options->network)
+        return;
     j->count_due = r->now + (part < COUNT_EVERY_NS ? part : COUNT_EVERY_NS);
     count_branches(j);
     count_explanations(j);
@@ -192,6 +194,9 @@ void aphi_run_count_coverage(aphi_run_state *r)
 
 aph_value aphi_run_explained_state(const aphi_run_state *r, size_t *n)
 {
+    *n = 1;
+    if (r->options->network)
+        return aphi_oracle_feed_state(r->judging.feed);
     const aphi_partition *partitions = aphi_partitions_all(aphi_oracle_feed_partitions(r->judging.feed), n);
     aph_value merged = APH_NIL;
     for (size_t i = 0; i < *n; i++) {

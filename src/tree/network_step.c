@@ -18,6 +18,35 @@ aph_packet aph_packet_of(aph_value v)
     return (aph_packet){aph_truth(aph_at(v, 0)), aph_int_of(aph_at(v, 1)), aph_at(v, 2)};
 }
 
+static bool is_oldest(aph_value packets, size_t at)
+{
+    aph_value p = aph_at(packets, at);
+    for (size_t i = 0; i < at; i++) {
+        aph_value q = aph_at(packets, i);
+        if (aph_at(q, 0) == aph_at(p, 0) && aph_at(q, 1) == aph_at(p, 1))
+            return false;
+    }
+    return true;
+}
+
+/* Figure 4.9, oldest_in_each_conn. */
+aph_value aph_packets_oldest(aph_value packets)
+{
+    aph_value oldest = aph_array(0, NULL);
+    for (size_t i = 0; i < aph_count(packets); i++)
+        if (is_oldest(packets, i))
+            oldest = aph_push(oldest, aph_int((int64_t)i));
+    return oldest;
+}
+
+aph_value aph_packets_remove(aph_value packets, size_t at)
+{
+    aph_value left = aph_slice(packets, 0, at);
+    for (size_t i = at + 1; i < aph_count(packets); i++)
+        left = aph_push(left, aph_at(packets, i));
+    return left;
+}
+
 static void expect_network(aph *m, const char *call)
 {
     if (!aphi_step_is_of_network(m))

@@ -3,8 +3,9 @@
  * tree.c - interaction trees: suspended programs that can be answered many times.
  *
  * Idea:       a tree is a result (RETURN), one event (TRIGGER), a tree followed by a continuation (BIND), a tree under
- *             a handler (INTERPRET, FOLD), a tree that is repeated (FOREVER), or a model inside a step (MODEL: the state
- *             at the start of the step, and the answers since). Only aph_tree_event and aph_tree_answer depend on the kind.
+ *             a handler (INTERPRET; with a state: FOLD), a tree that is repeated (FOREVER), or a model inside a step
+ *             (MODEL: the state at the start of the step, and the answers since). Only aph_tree_event and
+ *             aph_tree_answer depend on the kind.
  * Invariants: 1. no field of a tree changes after it is made, except its reference count
  *             2. each live tree is on one list, so that its values are roots
  * Not done:   freeing the contexts of continuations, which belong to the caller. */
@@ -31,7 +32,7 @@ struct aph_tree {
     aph_value value;      /* RETURN: the result. MODEL: the state at the start of the step */
     aph_event event;      /* the event that it waits for; unused for RETURN */
     aph_tree *first;      /* BIND, INTERPRET, FOLD: the inner tree. FOREVER: the rest of this repetition */
-    aph_tree *second;     /* INTERPRET, FOLD: the handler's tree for the event that first waits for. FOREVER: the whole */
+    aph_tree *second;     /* INTERPRET, FOLD: the handler's tree for the event of first. FOREVER: the whole tree */
     aph_continue *next;   /* BIND */
     aph_handler *handler; /* INTERPRET */
     aph_state_handler *folder; /* FOLD */
@@ -124,7 +125,7 @@ static aph_tree *fail_model(const aph_model *model, aphi_tree_fault *fault, aph_
 
 static const char *what_of(aphi_ending ending)
 {
-    return ending == APHI_OUT_OF_TIME ? "a step of the model does not end" : aphi_step_reason();
+    return ending == APHI_OUT_OF_TIME ? "a step does not end" : aphi_step_reason();
 }
 
 /* Runs the model to its next event, over any number of steps. */

@@ -64,6 +64,14 @@ check 'a valid history does not pass' [ $? -eq 0 ]
 out 'five-clients.log: pass'
 "$dir/check_history" "$examples/kv.c" "$examples/kv-good.jsonl" >"$dir/out" 2>"$dir/err"
 check 'a model does not compile with the installed headers' [ $? -eq 0 ]
+# shellcheck disable=SC2046,SC2086 # one word an option
+"${CC:-cc}" -std=c17 -Wall -Wextra -Werror "$examples/echo-tester.c" $(pkg-config --cflags --libs antiphon) \
+    $sanitizers -o "$dir/echo-tester" >"$dir/out" 2>"$dir/err"
+check 'the derived tester does not compile' [ $? -eq 0 ]
+"$dir/echo-tester" >"$dir/out" 2>"$dir/err"
+check 'the derived tester fails' [ $? -eq 0 ]
+check 'the derived tester accepts a wrong echo' \
+    [ "$(sed -n 3p "$dir/out") $(sed -n 6p "$dir/out")" = 'continues throws' ]
 "$dir/check_history" nothing "$examples/kv-good.jsonl" >"$dir/out" 2>"$dir/err"
 check 'a missing model is not reported' [ $? -eq 2 ]
 err "no model named 'nothing'"

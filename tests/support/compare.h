@@ -37,8 +37,8 @@ typedef struct compare_count {
     size_t histories, valid, invalid, slow, judged;
 } compare_count;
 
-/* Compares all deciders on one history; includes the derivation only if `slow`. Returns 0 if they agree; otherwise prints
- * the verdicts and returns a number that encodes them. */
+/* Compares all deciders on one history; includes the derivation only if `slow`. Returns 0 if they agree; otherwise
+ * prints the verdicts and returns a number that encodes them. */
 int compare_one(const subject *s, const history *h, bool slow, compare_count *count);
 /* Compares the deciders on random histories, `slow` percent of them also by the derivation, and prints statistics. A
  * history on which the deciders disagree is shrunk and printed. Returns false if there is such a history, or if too few
@@ -47,8 +47,8 @@ bool compare_many(const subject *s, size_t histories, unsigned slow);
 
 /* Like compare_many, with many pending requests, several of them on one connection. */
 bool compare_crowded(const subject *s, size_t histories);
-/* Like compare_many, but in another environment; every fifth history also by the derivation; at least half of the histories have quiet
- * marks. */
+/* Like compare_many, but in another environment, with the derivation for every fifth history; at least half of the
+ * histories have quiet marks. */
 bool compare_many_in(const subject *s, enumerate_env env, size_t histories);
 
 uint64_t compare_seed(void);

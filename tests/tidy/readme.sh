@@ -4,8 +4,8 @@
 # readme.sh - the examples, console sessions and tables in the documents are up to date.
 #
 # A block of C after <!-- examples/FILE.c --> is that file from its first include on; a block of Python after
-# <!-- examples/FILE.py --> is the whole file. After <!-- examples/FILE NAME -->, a block is the function NAME, which has no
-# empty lines, with the comment before it. A console block
+# <!-- examples/FILE.py --> is the whole file. After <!-- FILE NAME -->, a block is the function NAME; one of C ends with a line
+# "}" and includes a comment of one line before it, one of Python has no empty lines. A console block
 # that begins with "$ antiphon ..." has the output of that command, run at the top of the tree; times and numbers of
 # configurations may differ. (tests/cli/tutorial.sh runs the blocks with another prompt.) The table after
 # <!-- exit codes --> has the codes of exit_codes.h.
@@ -23,20 +23,22 @@ trap 'rm -rf "$scratch"' EXIT
 # updated FILE: prints the document with current blocks.
 updated() {
     PROGRAM=$program awk '
-    /^<!-- examples\/[^ ]*\.(c|py)( [a-z_]+)? -->$/ { example = $2; name = $3 }
+    /^<!-- (examples|src|models)\/[^ ]*\.(c|py)( [a-z_]+)? -->$/ { example = $2; name = $3 }
     /^```(c|python)$/ && example {
         print
+        c = $0 == "```c" && name != "-->"
         for (begun = $0 == "```python" && name == "-->"; (getline line < example) > 0;) {
-            if (name == "-->" && line ~ /^#include/ || index(line, "def " name "(") == 1) {
+            if (name == "-->" && line ~ /^#include/ || !c && index(line, "def " name "(") == 1) {
                 begun = 1
-            } else if (line ~ "^static [^;]*[ *]" name "\\(") {
+            } else if (c && line ~ "^[a-z].*[ *]" name "\\(" && line !~ /;$/) {
                 if (comment) print comment
                 begun = 1
-            } else if (name != "-->" && line == "") {
+            } else if (!c && name != "-->" && line == "") {
                 begun = 0
             }
             comment = line ~ /^\/\*.*\*\/$/ ? line : ""
             if (begun) print line
+            if (c && line == "}") begun = 0
         }
         close(example)
         example = ""
@@ -85,7 +87,7 @@ for file in README.md docs/*.md subjects/*/README.md; do
         sed -n '3,40p' "$scratch/diff"
         bad=1
     fi
-    blocks=$((blocks + $(grep -cE '^(<!-- examples/[^ ]*\.(c|py)( [a-z_]+)? -->|<!-- exit codes -->|```console)$' "$file" || true)))
+    blocks=$((blocks + $(grep -cE '^(<!-- (examples|src|models)/[^ ]*\.(c|py)( [a-z_]+)? -->|<!-- exit codes -->|```console)$' "$file" || true)))
 done
 if [ $bad -eq 0 ]; then echo "$blocks blocks are up to date"; fi
 exit $bad

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_model_loader.c - loading models: names, programs, sources, libraries; the cache; each error. */
-#include "check/model_loader.c" /* for its static functions */
+#include "check/model_loader.c" /* for their static functions */
+#include "check/shared_object.c"
 
 #include <dirent.h>
 #include <setjmp.h>
@@ -333,7 +334,8 @@ static void test_library(void **unused)
 {
     (void)unused;
     aph_load_error error;
-    compilation c = {.source = write_file("echo.c", model_text), .include = find_include(&error)};
+    compilation c = {.of = &(aphi_object_source){.is_model = true}, .source = write_file("echo.c", model_text),
+                     .include = find_include(&error)};
     char option[PATH_MAX + 2];
     snprintf(option, sizeof option, "-I%s", c.include);
     assert_true(find_compiler(&c, &error));

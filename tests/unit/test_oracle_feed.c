@@ -52,7 +52,7 @@ static aph_verdict judge_live(const aph_model *model, const history *h, bool who
 {
     char error[200];
     aph_oracle_options options = {.environment = "tcp", .whole = whole};
-    aphi_oracle_feed *w = aphi_oracle_feed_open(model, &options, model->rpc, error, sizeof error);
+    aphi_oracle_feed *w = aphi_oracle_feed_open(model, NULL, &options, model->rpc, error, sizeof error);
     assert_non_null(w);
     open_requests open = {.count = {0}};
     int64_t now = aphi_clock_ns();
@@ -141,7 +141,7 @@ static void test_waits(void **unused)
     (void)unused;
     char error[200];
     aph_oracle_options options = {.environment = "tcp"};
-    aphi_oracle_feed *w = aphi_oracle_feed_open(subject_kv.model, &options, true, error, sizeof error);
+    aphi_oracle_feed *w = aphi_oracle_feed_open(subject_kv.model, NULL, &options, true, error, sizeof error);
     assert_non_null(w);
     int64_t begin = aphi_clock_ns();
     uint64_t put = aphi_oracle_feed_sent(w, 1, request_of("put"), begin);
@@ -172,7 +172,7 @@ static void test_grows(void **unused)
     enum { MANY = 3000 };
     char error[200];
     aph_oracle_options options = {.environment = "tcp"};
-    aphi_oracle_feed *w = aphi_oracle_feed_open(subject_kv.model, &options, true, error, sizeof error);
+    aphi_oracle_feed *w = aphi_oracle_feed_open(subject_kv.model, NULL, &options, true, error, sizeof error);
     assert_non_null(w);
     int64_t begin = aphi_clock_ns();
     for (int i = 0; i < MANY; i++) {
@@ -194,7 +194,7 @@ static void test_limit(void **unused)
     enum { N = 6 };
     char error[200];
     aph_oracle_options options = {.environment = "tcp", .memory = 1 << 30};
-    aphi_oracle_feed *w = aphi_oracle_feed_open(subject_kv.model, &options, true, error, sizeof error);
+    aphi_oracle_feed *w = aphi_oracle_feed_open(subject_kv.model, NULL, &options, true, error, sizeof error);
     assert_non_null(w);
     int64_t begin = aphi_clock_ns();
     for (int i = 0; i < N; i++)
@@ -216,7 +216,7 @@ static void test_held(void **unused)
     char error[200];
     size_t n;
     aph_oracle_options options = {.environment = "tcp"};
-    aphi_oracle_feed *w = aphi_oracle_feed_open(subject_chatty.model, &options, false, error, sizeof error);
+    aphi_oracle_feed *w = aphi_oracle_feed_open(subject_chatty.model, NULL, &options, false, error, sizeof error);
     assert_non_null(w);
     assert_true(aphi_partitions_all(aphi_oracle_feed_partitions(w), &n)->oracle->held);
     assert_int_equal(n, 1);

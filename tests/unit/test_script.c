@@ -85,6 +85,8 @@ static void test_short_headers(void **unused)
 static void test_errors(void **unused)
 {
     (void)unused;
+#define FIFTY "0123456789012345678901234567890123456789012345678/"
+#define LONG_NAME FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY ".c"
     static const struct {
         const char *text, *place, *what;
     } cases[] = {
@@ -96,7 +98,7 @@ static void test_errors(void **unused)
         {"{\"antiphon\":1,\"script\":\"a\",\"environment\":\"tpc\"}", "f:1: ", "no environment named \"tpc\""},
         {"{\"antiphon\":1,\"script\":5}", "f:1: ", "\"script\" must be a string"},
         {"{\"antiphon\":1,\"script\":\"a\\u0000b\"}", "f:1: ", "\"script\" must be a string"},
-        {"{\"antiphon\":1,\"script\":\"kv\",\"environment\":\"much too long a name\"}", "f:1: ", "at most 15 bytes"},
+        {"{\"antiphon\":1,\"script\":\"kv\",\"environment\":\"" LONG_NAME "\"}", "f:1: ", "at most 255 bytes"},
         {"{\"antiphon\":1,\"script\":\"kv\",\"seed\":\"x\"}", "f:1: ", "\"seed\""},
         {"{\"antiphon\":1,\"script\":\"kv\",\"speed\":1}", "f:1: ", "unknown field \"speed\""},
         {HEADER "\n", "f:2: ", ""},

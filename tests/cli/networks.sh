@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# networks.sh - check --env ./mine.c: each example explains a trace that tcp rejects, or rejects one that tcp explains;
+# the named networks decide as their programs do; errors of networks.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+examples=$ANTIPHON_ROOT/examples/networks
+greeter=$ANTIPHON_ROOT/examples/connections/greeter.c
+
+# trace NAME LINE...
+trace() {
+    local name=$1
+    shift
+    printf '%s\n' "$@" >"$dir/$name"
+}
+write() { echo "{\"conn\":$1,\"send\":{\"f\":\"write\",\"value\":$2}}"; }
+read_() { echo "{\"conn\":$1,\"send\":{\"f\":\"read\"}}"; }
+recv() { echo "{\"conn\":$1,\"recv\":$2}"; }
+
+# Two writes on one connection, in the other order.
+trace overtaken "$(write 1 1)" "$(write 1 2)" "$(recv 1 '"ok"')" "$(recv 1 '"ok"')" "$(read_ 2)" "$(recv 2 1)"
+# Two writes on two connections, in the other order.
+trace crossed "$(write 1 1)" "$(write 2 2)" "$(recv 1 '"ok"')" "$(recv 2 '"ok"')" "$(read_ 2)" "$(recv 2 1)"
+# A write that arrives again after a later one.
+trace repeated "$(write 1 1)" "$(recv 1 '"ok"')" "$(write 2 2)" "$(recv 2 '"ok"')" "$(read_ 3)" "$(recv 3 2)" \
+    "$(read_ 3)" "$(recv 3 1)"
+# A third client is closed at once, or greeted.
+trace refused '{"conn":1,"open":true}' "$(recv 1 '"hello"')" '{"conn":2,"open":true}' "$(recv 2 '"hello"')" \
+    '{"conn":3,"open":true}' '{"conn":3,"closed":true}'
+trace greeted '{"conn":1,"open":true}' "$(recv 1 '"hello"')" '{"conn":2,"open":true}' "$(recv 2 '"hello"')" \
+    '{"conn":3,"open":true}' "$(recv 3 '"hello"')"
+
+# judge CODE NETWORK MODEL TRACE
+judge() { run "$1" check --env "$2" "$3" "$dir/$4"; }
+
+judge 0 "$examples/datagrams.c" register overtaken
+judge 1 tcp register overtaken
+judge 1 "$examples/one-upstream.c" register crossed
+judge 0 tcp register crossed
+judge 0 "$examples/duplicate.c" register repeated
+judge 1 tcp register repeated
+judge 0 "$examples/two-clients.c" "$greeter" refused
+judge 1 tcp "$greeter" refused
+judge 1 "$examples/two-clients.c" "$greeter" greeted
+out 'no explanation for this response: "hello", to client 3'
+judge 0 tcp "$greeter" greeted
+
+# The derivation over a named network agrees with the oracle.
+for network in tcp tcp:1 sync udp; do
+    for t in overtaken crossed repeated; do
+        "$ANTIPHON" check --env $network register "$dir/$t" >"$dir/out" 2>&1
+        code=$?
+        run $code check --derive --env $network register "$dir/$t"
+    done
+done
+for history in five-clients.log stale-read.log; do
+    "$ANTIPHON" check register "$ANTIPHON_ROOT/examples/histories/$history" >"$dir/out" 2>&1
+    code=$?
+    run $code check --derive register "$ANTIPHON_ROOT/examples/histories/$history"
+done
+
+# A live server is judged over the network, too; a mutant is found, shrunk, and found again by its script.
+cd "$dir" || exit 1
+serve="$ANTIPHON serve kv --port {port}"
+run 0 test kv --env "$examples/datagrams.c" --run "$serve" --messages 600 --seed 1
+run 1 test kv --env "$examples/datagrams.c" --run "$serve --mutate 1" --time 60 --shrink-time 20 --seed 1
+out 'the model cannot explain the observations'
+out 'The model allows instead'
+title='replay over a network'
+for script in .antiphon/*.script; do run 1 replay --run "$serve --mutate 1" "$script"; done
+run 31 test kv --env "$dir/missing.c" --run "$serve" --messages 10
+
+# network NAME STATEMENT: a network with this step.
+network() {
+    cat >"$dir/$1.c" <<END
+#include <antiphon/network.h>
+static void step(aph *m, aph_value *state)
+{
+    (void)state;
+    $2
+}
+static const aph_network network = {.version = ${3:-APH_NETWORK_VERSION}, .name = "$1", .step = step};
+APH_NETWORK(network)
+END
+}
+network mute '*state = aph_push(*state, aph_packet_value(aph_absorb(m)));'
+judge 1 "$dir/mute.c" register crossed
+out 'network mute: it never delivers a packet; call aph_emit'
+trace unanswered "$(write 1 1)"
+judge 7 "$dir/mute.c" register unanswered
+out 'network mute: it delivers no packet'
+network picks 'aph_pick(m, 2);'
+judge 39 "$dir/picks.c" register crossed
+err 'network picks: the step never absorbs a packet; call aph_absorb'
+network idle '(void)m;'
+judge 39 "$dir/idle.c" register crossed
+err 'network idle: the step ends again and again without an event'
+network endless 'for (volatile int i = 1; i;) aph_data(m);'
+judge 39 "$dir/endless.c" register crossed
+err 'network endless: a step does not end'
+network segv 'aph_absorb(m); *(volatile int *)0 = 1;'
+judge 38 "$dir/segv.c" register crossed
+err 'network segv: invalid memory access'
+network receives 'aph_recv(m);'
+judge 42 "$dir/receives.c" register crossed
+err 'aph_recv: only for models of servers; a network calls aph_absorb and aph_emit'
+network none 'aph_pick(m, 0);'
+judge 42 "$dir/none.c" register crossed
+err 'aph_pick(0)'
+network newer 'aph_absorb(m);' 2
+judge 37 "$dir/newer.c" register crossed
+err 'written for network version 2, not 1'
+judge 36 "$ANTIPHON_ROOT/examples/kv.c" register crossed
+err 'no network, but a model'
+judge 31 "$dir/missing.c" register crossed
+judge 2 wifi register crossed
+run 36 check "$examples/datagrams.c" "$dir/crossed"
+run 2 check --explain --derive register "$dir/crossed"
+run 3 check --env "$examples/datagrams.c" --branches 3 register "$dir/crossed"
+out 'network datagrams: more than 3 branches'
+
+# A model that absorbs.
+cat >"$dir/model.c" <<'END'
+#include <antiphon/network.h>
+static void step(aph *m, aph_value *state) { (void)state; aph_absorb(m); }
+static const aph_model model = {.version = APH_MODEL_VERSION, .name = "absorber", .step = step};
+APH_MODEL(model)
+END
+run 38 check "$dir/model.c" "$dir/crossed"
+err 'aph_absorb: only for networks'
+finish
