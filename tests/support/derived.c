@@ -19,6 +19,13 @@ static void feed(aphi_derivation *d, const history_seen *seen, size_t i)
         aphi_derivation_received(d, i, seen->connection, seen->message);
 }
 
+static void mark_history(void *context)
+{
+    const history *h = context;
+    for (size_t i = 0; i < h->count; i++)
+        aph_mark(h->seen[i].message);
+}
+
 derived derived_decide(const subject *s, const history *h, const aph_network *network, bool live, size_t *reached)
 {
     const char *message;
@@ -26,6 +33,7 @@ derived derived_decide(const subject *s, const history *h, const aph_network *ne
         s->model, network,
         &(aphi_derivation_options){.branches = BRANCHES_MOST, .solver_ms = 20000, .unguarded = true});
     aph_verdict verdict = APH_PASS;
+    aph_root_add(mark_history, (void *)h);
     for (size_t i = 0; i < h->count && verdict == APH_PASS; i++) {
         feed(d, &h->seen[i], i);
         if (live)
@@ -38,6 +46,7 @@ derived derived_decide(const subject *s, const history *h, const aph_network *ne
     assert(!aphi_derivation_fault(d, NULL));
     assert(verdict != APH_UNKNOWN || aphi_derivation_limit(d) == APH_LIMIT_BRANCHES);
     aphi_derivation_close(d);
+    aph_root_remove(mark_history, (void *)h);
     return verdict == APH_PASS ? DERIVED_ACCEPTS : verdict == APH_FAIL ? DERIVED_REJECTS : DERIVED_GIVES_UP;
 }
 
