@@ -322,6 +322,8 @@ static aph_verdict conclude(aphi_derivation *d, bool explained)
     d->stats.pending = d->other_count;
     if (explained)
         return APH_PASS;
+    if (d->model_fault.model) /* the last branch may have been abandoned because of it */
+        note_model_fault(d);
     if (!d->fault && !d->limit)
         explain_failure(d);
     if (!d->fault && !d->limit && d->solver.undecided)

@@ -133,5 +133,6 @@ static const aph_model model = {.version = APH_MODEL_VERSION, .name = "absorber"
 APH_MODEL(model)
 END
 run 38 check "$dir/model.c" "$dir/crossed"
+run 42 check --derive "$dir/model.c" "$dir/crossed"
 err 'aph_absorb: only for networks'
 finish

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_derivation.c - on random histories, the derivation decides as exhaustive enumeration does, over networks that are
- * programs: those with names, and three of the examples. compare.c also compares both with the oracle. */
+ * test_derivation.c - on random histories, the derivation decides as exhaustive enumeration does, over networks that
+ * are programs: those with names, and three of the examples. compare.c also compares both with the oracle. */
 #include "tests/support/compare.h"
 #include "tests/support/derived.h"
 #include "tests/support/enumerate_network.h"
