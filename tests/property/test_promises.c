@@ -135,8 +135,7 @@ static void comparisons_of_connections(void **state)
     for (size_t i = 0; i < 2; i++) {
         aph_model model = {.version = APH_MODEL_VERSION, .name = ranked[i] ? "by rank" : "by remainder",
                            .step = keep_by_connection, .rpc = true, .data = &ranked[i]};
-        check_histories(&(subject){.model = &model, .request = make_request, .answer = make_answer}, compare_cases(600),
-                        NULL);
+        check_histories(&(subject){&model, NULL, make_request, make_answer, 0, NULL}, compare_cases(600), NULL);
     }
 }
 
