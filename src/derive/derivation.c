@@ -270,6 +270,12 @@ static void arm_guard(aphi_derivation *d)
 
 /* ---- backtracking (figure 4.12) ---------------------------------------------------------------------------------- */
 
+/* Returns true if the network cannot behave like this: it must not absorb the latest packet. */
+static bool is_abandoned(const aphi_branch *b)
+{
+    return aph_tree_event(b->network).kind == APH_EVENT_NEVER;
+}
+
 /* Runs a branch until it throws, or until it has matched the history. Returns true if it has. */
 static bool run_next(aphi_derivation *d)
 {
@@ -279,7 +285,7 @@ static bool run_next(aphi_derivation *d)
     d->current = &current;
     while (!thrown && current.at < d->seen_count && may_continue(d)) {
         d->stats.events++;
-        thrown = !aphi_compose(d, &current);
+        thrown = !aphi_compose(d, &current) || is_abandoned(&current);
         if (!thrown && current.at > d->reached)
             d->reached = current.at;
     }
@@ -316,6 +322,8 @@ static aph_verdict conclude(aphi_derivation *d, bool explained)
     d->stats.pending = d->other_count;
     if (explained)
         return APH_PASS;
+    if (d->model_fault.model) /* the last branch may have been abandoned because of it */
+        note_model_fault(d);
     if (!d->fault && !d->limit)
         explain_failure(d);
     if (!d->fault && !d->limit && d->solver.undecided)

@@ -69,6 +69,11 @@ out 'the model cannot explain the observations'
 out 'The model allows instead'
 title='replay over a network'
 for script in .antiphon/*.script; do run 1 replay --run "$serve --mutate 1" "$script"; done
+# A server that does not limit its clients passes with two clients, and fails with more.
+serve="$ANTIPHON serve $greeter --port {port}"
+run 0 test "$greeter" --env "$examples/two-clients.c" --connections 2 --run "$serve" --messages 60 --seed 3
+run 1 test "$greeter" --env "$examples/two-clients.c" --connections 4 --run "$serve" --time 60 --shrink-time 5 --seed 3
+out 'expected closes its side'
 run 31 test kv --env "$dir/missing.c" --run "$serve" --messages 10
 
 # network NAME STATEMENT: a network with this step.
@@ -128,5 +133,6 @@ static const aph_model model = {.version = APH_MODEL_VERSION, .name = "absorber"
 APH_MODEL(model)
 END
 run 38 check "$dir/model.c" "$dir/crossed"
+run 42 check --derive "$dir/model.c" "$dir/crossed"
 err 'aph_absorb: only for networks'
 finish

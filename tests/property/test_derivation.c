@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_derivation.c - on random histories, the derivation decides as exhaustive enumeration does, over networks that are
- * programs: those with names, and three of the examples. The oracle agrees where it knows the network. */
+ * test_derivation.c - on random histories, the derivation decides as exhaustive enumeration does, over networks that
+ * are programs: those with names, and three of the examples. compare.c also compares both with the oracle. */
 #include "tests/support/compare.h"
 #include "tests/support/derived.h"
 #include "tests/support/enumerate_network.h"
@@ -18,17 +18,16 @@ enum { REQUESTS_MOST = 4 };
 static bool compare_history(const subject *s, const history *h, const char *name, const aph_network *network,
                             compare_count *count)
 {
-    size_t reached;
     enumerated e = enumerate_network(s, h, network);
-    derived d = derived_decide(s, h, network, h->count % 2, &reached);
+    derived_result d = derived_decide(s, h, network, (derived_options){.live = h->count % 2});
     count->histories++;
     count->valid += e.explained;
     count->invalid += !e.explained;
-    count->slow += d != DERIVED_GIVES_UP;
-    if (d == DERIVED_GIVES_UP || ((d == DERIVED_ACCEPTS) == e.explained && reached == e.reached))
+    count->slow += d.verdict != DERIVED_GIVES_UP;
+    if (d.verdict == DERIVED_GIVES_UP || ((d.verdict == DERIVED_ACCEPTS) == e.explained && d.reached == e.reached))
         return true;
     printf("%s over %s: the derivation says %s at observation %zu, enumeration %s at %zu\n", s->model->name, name,
-           d == DERIVED_ACCEPTS ? "pass" : "fail", reached, e.explained ? "pass" : "fail", e.reached);
+           d.verdict == DERIVED_ACCEPTS ? "pass" : "fail", d.reached, e.explained ? "pass" : "fail", e.reached);
     history_print(h);
     return false;
 }

@@ -190,8 +190,23 @@ static bool step_server(search *s, const place *before)
     return false;
 }
 
+/* Returns false if the network must not have absorbed its latest packet. */
+static bool can_continue(const search *s, const place *p)
+{
+    picks o = {0};
+    bool can = false;
+    do {
+        program copy = p->network;
+        aph_event e;
+        can = run_program(s->subject, &copy, &o, &e);
+    } while (!can && picks_advance(&o));
+    return can;
+}
+
 static bool explain(search *s, place p)
 {
+    if (!can_continue(s, &p))
+        return false;
     if (p.at > s->reached)
         s->reached = p.at;
     if (p.at == s->history->count)
