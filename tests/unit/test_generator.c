@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "generate/generator_api.h"
 #include "models/models.h"
+#include "value/heap.h"
 
 static int fresh_heap(void **unused)
 {
@@ -31,7 +32,8 @@ typedef struct clerk {
     uint32_t in_flight[CONNECTIONS_MAX];
     int64_t queue[CONNECTIONS_MAX][DEPTH]; /* labels in flight, oldest first */
     bool sent[LABELS], flying[LABELS];     /* by label */
-    bool open[CONNECTIONS_MAX];
+    bool open[CONNECTIONS_MAX], shut[CONNECTIONS_MAX];
+    bool has_signals;                      /* the model receives openings and ends */
     bool silent[CONNECTIONS_MAX];          /* the connection never gets a response */
     aph_value branches;
     aphi_choice choice;
@@ -47,6 +49,7 @@ static clerk *clerk_open(const aph_model *model, uint64_t seed, size_t connectio
     if (!k->generator)
         fail_msg("%s", error);
     k->connections = connections;
+    k->has_signals = model->connections;
     k->choice = aphi_choice_seed(seed);
     k->answers_in_8 = answers_in_8;
     return k;
@@ -98,10 +101,26 @@ static bool wait_for(clerk *k, const aphi_action *a)
     return true;
 }
 
+/* Opens or ends a connection of a model that receives this. Requests in flight at an end get no response. */
+static void carry_out_signal(clerk *k, size_t c, aph_value signal)
+{
+    assert_true(signal == APH_OPENED ? !k->open[c] : k->open[c]);
+    assert_false(signal == APH_CLOSED && k->shut[c]);
+    k->shut[c] = signal == APH_CLOSED;
+    k->open[c] = signal == APH_OPENED || signal == APH_CLOSED;
+    while (!k->open[c] && k->in_flight[c] > 0)
+        k->flying[k->queue[c][--k->in_flight[c]]] = false;
+}
+
 static void carry_out(clerk *k, const aphi_action *a)
 {
     size_t c = (size_t)a->connection;
     char error[300];
+    if (k->has_signals && (!a->send || aphi_is_signal(a->send))) {
+        carry_out_signal(k, c, a->send);
+        return;
+    }
+    assert_false(k->shut[c]);
     if (!a->send) {
         assert_true(k->open[c] && k->in_flight[c] == 0 && a->wait == APHI_WAIT_NOTHING);
         k->open[c] = false;
