@@ -17,6 +17,7 @@ typedef struct aphi_branch {
     bool muted;                 /* the response to the latest request is lost */
     bool moved;                 /* since its name was last compared */
     size_t at;                  /* number of matched observations */
+    bool settled;               /* it has matched all observations, and waits for the next one */
     uint32_t idle;              /* events since the server received, or the network absorbed */
 } aphi_branch;
 

@@ -158,13 +158,20 @@ static void note_allowed(aphi_derivation *d, const aphi_branch *b, aph_value sai
         d->allowed = aph_push(d->allowed, aph_record("answer", said, "state", aph_tree_state(b->server)));
 }
 
+/* Returns true if there is a next observation. The branch has explained all earlier ones: with `sync`, for example, the
+ * server has taken the latest request. */
+static bool has_next(aphi_derivation *d, aphi_branch *b)
+{
+    if (b->at > d->reached)
+        d->reached = b->at;
+    b->settled = b->at == d->seen_count;
+    return !b->settled;
+}
+
 /* The tester receives: ToObserver and Guard. */
 static bool to_observer(aphi_derivation *d, aphi_branch *b, aph_packet p)
 {
-    if (is_unobserved(d, b, p.connection))
-        return true;
-    skip_unjudged(d, b);
-    if (b->at == d->seen_count || d->seen[b->at].kind != APHI_SEEN_RECEIVED)
+    if (d->seen[b->at].kind != APHI_SEEN_RECEIVED)
         return false;
     const aphi_seen *o = &d->seen[b->at];
     if (!match_connection(d, b, p.connection, o->connection))
@@ -197,7 +204,7 @@ static bool absorb(aphi_derivation *d, aphi_branch *b)
         return true;
     }
     skip_unjudged(d, b);
-    if (b->at == d->seen_count)
+    if (!has_next(d, b))
         return true;
     if (b->moved && !aphi_derivation_visit(d, b))
         return false;
@@ -209,13 +216,15 @@ static bool absorb(aphi_derivation *d, aphi_branch *b)
     return false;
 }
 
-/* A client that has closed both sides: the server's system reports a close, or a reset if data was sent after it. */
+/* A client that has closed both sides: the server's system reports a close, or a reset if data was sent after it. A close
+ * is reported once. */
 static void leave(aphi_derivation *d, aphi_branch *b, int64_t connection)
 {
     aphi_branch broken = aphi_branch_fork(b);
     broken.in = aph_push(b->in, APH_ARRAY_OF(aph_int(connection), APH_BROKEN));
     aphi_derivation_push(d, broken);
-    b->in = aph_push(b->in, APH_ARRAY_OF(aph_int(connection), APH_CLOSED));
+    if (!aphi_int_map_find(&d->shut, connection))
+        b->in = aph_push(b->in, APH_ARRAY_OF(aph_int(connection), APH_CLOSED));
 }
 
 static void deliver(aphi_derivation *d, aphi_branch *b, aph_packet p)
@@ -237,8 +246,13 @@ static bool emit(aphi_derivation *d, aphi_branch *b, aph_packet p)
 {
     d->stats.emitted++;
     b->moved = true;
-    if (!p.to_server && !to_observer(d, b, p))
-        return false;
+    if (!p.to_server && !is_unobserved(d, b, p.connection)) {
+        skip_unjudged(d, b);
+        if (!has_next(d, b))
+            return true;
+        if (!to_observer(d, b, p))
+            return false;
+    }
     aphi_branch_answer(&b->network, APH_NIL);
     if (p.to_server)
         deliver(d, b, p);

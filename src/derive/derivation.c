@@ -84,6 +84,7 @@ void aphi_derivation_close(aphi_derivation *d)
         aphi_guard_disarm();
     aph_root_remove(mark_derivation, d);
     drop_others(d);
+    aphi_int_map_deinit(&d->shut);
     aphi_int_map_deinit(&d->gone);
     aphi_int_map_deinit(&d->deaf);
     free(d->others);
@@ -111,6 +112,8 @@ size_t aphi_derivation_sent(aphi_derivation *d, uint64_t line, int64_t connectio
         return SIZE_MAX;
     size_t index = add(d, (aphi_seen){.kind = APHI_SEEN_SENT, .connection = connection, .message = message,
                                       .line = line});
+    if (message == APH_CLOSED)
+        *aphi_int_map_at(&d->shut, connection) = index + 1;
     if (message == APH_LEFT || message == APH_BROKEN)
         *aphi_int_map_at(&d->gone, connection) = index + 1;
     return index;
@@ -276,25 +279,24 @@ static bool is_abandoned(const aphi_branch *b)
     return aph_tree_event(b->network).kind == APH_EVENT_NEVER;
 }
 
-/* Runs a branch until it throws, or until it has matched the history. Returns true if it has. */
+/* Runs a branch until it throws, or until it waits for an observation after the last one. Returns true if it does. */
 static bool run_next(aphi_derivation *d)
 {
     aphi_branch current = d->others[d->other_count - 1];
     bool thrown = false;
     d->other_count--;
     d->current = &current;
-    while (!thrown && current.at < d->seen_count && may_continue(d)) {
+    current.settled = false;
+    while (!thrown && !current.settled && may_continue(d)) {
         d->stats.events++;
         thrown = !aphi_compose(d, &current) || is_abandoned(&current);
-        if (!thrown && current.at > d->reached)
-            d->reached = current.at;
     }
     d->current = NULL;
     if (thrown)
         aphi_branch_drop(&current);
     else
         aphi_derivation_push(d, current);
-    return !thrown && current.at == d->seen_count;
+    return !thrown && current.settled;
 }
 
 static bool backtrack(aphi_derivation *d)

@@ -35,6 +35,7 @@ struct aphi_derivation {
 
     aphi_seen *seen;                /* the history */
     size_t seen_count, seen_capacity;
+    aphi_int_map shut;              /* connection -> 1 + index of the observation that the client has closed its side */
     aphi_int_map gone;              /* connection -> 1 + index of the observation that the client has left it */
     aphi_int_map deaf;              /* connection -> 1 + index from which on its messages are not judged */
 

@@ -141,6 +141,14 @@ void aphi_connections_settle(aph_oracle *o)
 
 /* ---- taking the opening or end of a connection ------------------------------------------------------------------- */
 
+/* Returns true if the client closed its side before it closed both: the server does not notice the second close, unless
+ * it is reset. */
+static bool repeats_close(const aph_oracle *o, const aphi_request *a)
+{
+    const aphi_connection_state *s = a->message == APH_LEFT ? find_state(o, a->connection) : NULL;
+    return s && s->shut_at != UINT64_MAX;
+}
+
 /* Returns true if the server has not taken a request of the connection that was sent before this one; *opening: the
  * opening is among them. */
 static bool misses_earlier(const aph_oracle *o, const aphi_request *a, bool *opening)
@@ -182,6 +190,8 @@ const aphi_successor *aphi_connections_run(aph_oracle *o, const aphi_request *a,
     o->end_count = 0;
     if (a->message == APH_OPENED || a->message == APH_CLOSED)
         feed_signal(o, a, a->message);
+    else if (!missing && repeats_close(o, a))
+        APHI_PUSH(o->end_results, o->end_count, o->end_capacity, (aphi_successor){.core = o->core});
     else if (a->message == APH_LEFT && !missing)
         feed_signal(o, a, APH_CLOSED);
     o->closing_count = o->end_count;
@@ -199,9 +209,11 @@ bool aphi_connections_breaks(const aph_oracle *o, const aphi_request *a, const a
            (a->message == APH_LEFT && result >= o->end_results + o->closing_count);
 }
 
-bool aphi_connections_misses_opening(const aph_oracle *o, const aphi_request *a)
+bool aphi_connections_is_unnoticed(const aph_oracle *o, const aphi_request *a, const aphi_successor *result)
 {
     bool opening;
+    if (!aphi_connections_breaks(o, a, result))
+        return repeats_close(o, a);
     misses_earlier(o, a, &opening);
     return opening;
 }

@@ -26,8 +26,9 @@ const aphi_successor *aphi_connections_run(aph_oracle *o, const aphi_request *a,
 /* Returns true if the result of aphi_connections_run is that of a broken connection: the requests on it that were not
  * taken are lost. */
 bool aphi_connections_breaks(const aph_oracle *o, const aphi_request *a, const aphi_successor *result);
-/* Returns true if the server has not taken the opening of the connection. */
-bool aphi_connections_misses_opening(const aph_oracle *o, const aphi_request *a);
+/* Returns true if the model does not receive this result: the connection breaks before the server takes its opening, or
+ * the client had closed its side before. */
+bool aphi_connections_is_unnoticed(const aph_oracle *o, const aphi_request *a, const aphi_successor *result);
 /* Counts the requests that are pending on the connection and were sent before this one as taken. */
 void aphi_connections_lose_earlier(aph_oracle *o, const aphi_request *a);
 

@@ -100,10 +100,10 @@ static void append_order(aph_oracle *o, uint64_t id, aph_value path)
     o->order[o->order_count++] = (aphi_taken){id, path};
 }
 
-/* A break that the server does not learn of is not a step of the model. */
+/* An end that the server does not notice is not a step of the model. */
 static void take_signal(aph_oracle *o, const aphi_request *a, const aphi_successor *result)
 {
-    bool breaks = aphi_connections_breaks(o, a, result), unnoticed = breaks && aphi_connections_misses_opening(o, a);
+    bool breaks = aphi_connections_breaks(o, a, result), unnoticed = aphi_connections_is_unnoticed(o, a, result);
     if (breaks)
         aphi_connections_lose_earlier(o, a);
     if (!unnoticed)

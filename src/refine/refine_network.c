@@ -193,7 +193,9 @@ static void deliver(aphi_refine_space *g, aphi_refine_state *s, size_t client, a
     if (served == APHI_REFINE_OVER) {
         aphi_refine_state_push(g, s);
     } else if (message == APH_LEFT) {
-        if (served != APHI_REFINE_SHUT)
+        if (served == APHI_REFINE_SHUT)
+            aphi_refine_state_push(g, s);
+        else
             aphi_refine_take_signal(g, s, client, APH_CLOSED);
         aphi_refine_take_signal(g, &broken, client, APH_BROKEN);
     } else if (aphi_is_signal(message)) {

@@ -50,11 +50,22 @@ static bool feed(endpoints *e, const subject *s, int64_t connection, aph_value m
     return true;
 }
 
+/* A client that has closed its side closes the other one: the server does not notice. */
+static bool repeats_close(const history *h, const history_seen *item)
+{
+    for (const history_seen *seen = h->seen; seen < item; seen++)
+        if (seen->sent && seen->connection == item->connection && seen->message == APH_CLOSED)
+            return item->message == APH_LEFT;
+    return false;
+}
+
 bool endpoints_take(endpoints *e, const subject *s, const history *h, size_t at, int64_t connection,
                     concrete_pick *pick, void *context)
 {
     const history_seen *item = endpoints_next(e, h, at, connection);
-    if (!item || item->message == APH_BROKEN ||
+    if (!item || item->message == APH_BROKEN)
+        return false;
+    if (!repeats_close(h, item) &&
         !feed(e, s, connection, item->message == APH_LEFT ? APH_CLOSED : item->message, pick, context))
         return false;
     e->taken[connection]++;
