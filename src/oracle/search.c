@@ -859,12 +859,23 @@ static bool take_early(aph_oracle *o, uint32_t request)
     return try_candidate(o) || aphi_search_backtrack(o, APHI_ANY_PART);
 }
 
+/* Systems accept connections in the order in which they were opened. */
+static bool waits_for_opening(const aph_oracle *o, const aphi_request *a)
+{
+    for (size_t i = o->pending_count; i-- > 0 && a->message == APH_OPENED;) {
+        const aphi_request *b = &o->ops[o->pending[i]];
+        if (b->message == APH_OPENED && !aphi_is_taken(o, b))
+            return true;
+    }
+    return false;
+}
+
 static bool is_early(aph_oracle *o, const aphi_request *a)
 {
     const aphi_request *previous = a->previous == APHI_NONE ? NULL : &o->ops[a->previous];
     bool left_pending = o->left_pending == o->at + 1;
     o->left_pending = 0;
-    return a->signal && !left_pending && !aphi_is_taken(o, a) && !o->exhaustive &&
+    return a->signal && !left_pending && !aphi_is_taken(o, a) && !o->exhaustive && !waits_for_opening(o, a) &&
            (!previous || aphi_is_taken(o, previous) || aphi_is_over(o, previous));
 }
 

@@ -224,7 +224,10 @@ bool aphi_run_is_quiet(aphi_run_state *r)
 {
     if (!r->model->connections || !r->judging.feed || r->mode.lossy || r->mode.paired)
         return aphi_silence_is_idle(&r->silence, r->now);
-    return r->silence.silent_ns >= APHI_IDLE_NS && aphi_run_probe_quiet(r) == APH_PASS;
+    if (r->silence.silent_ns < APHI_IDLE_NS)
+        return false;
+    aph_verdict quiet = aphi_run_probe_quiet(r);
+    return quiet == APH_PASS || (quiet == APH_UNKNOWN && aphi_silence_is_idle(&r->silence, r->now));
 }
 
 /* Returns true if the next action waits for a message or for quiet, but responses do not belong to requests, so that
