@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 600
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: all demo test bench table-one table-one-full mutants mutants-http mutants-rest mutants-connections mutants-threads mutants-oracle mutants-apache live-offline survey replays soak fuzz install clean
+.PHONY: all demo test bench table-one table-one-full mutants mutants-http mutants-rest mutants-connections mutants-threads mutants-oracle mutants-apache deciders live-offline survey replays soak fuzz install clean
 
 all: build/setup-build.stamp
 	@tools/configure build --prefix=$(abspath $(PREFIX)) -Db_lto=true
@@ -74,6 +74,10 @@ mutants-oracle: build/setup-test.stamp
 # Builds mutants of Apache from Debian's source, which it fetches, and tests each; every test must reject its mutant.
 mutants-apache: build/setup-apache.stamp all
 	@tools/mutants-apache
+
+# Compares the oracle with two slow deciders on 100,000 random models with connections, and on networks written in C.
+deciders: build/setup-test.stamp
+	@tools/deciders
 
 # Compares the verdicts of a thousand short live tests with the verdicts on their traces.
 live-offline: all
