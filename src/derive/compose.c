@@ -216,8 +216,8 @@ static bool absorb(aphi_derivation *d, aphi_branch *b)
     return false;
 }
 
-/* A client that has closed both sides: the server's system reports a close, or a reset if data was sent after it. A close
- * is reported once. */
+/* A client that has closed both sides: the system of the server reports a close, or a reset if data was sent after it.
+ * It reports a close only once. */
 static void leave(aphi_derivation *d, aphi_branch *b, int64_t connection)
 {
     aphi_branch broken = aphi_branch_fork(b);
