@@ -178,7 +178,8 @@ static int serve_model(serve *s, const aph_loaded_model *spec, const aph_loaded_
 
 static int serve_command(int count, char **words)
 {
-    serve s = {.environment = "tcp", .server = {.delay_ns = APHI_MS_NS, .loss = 5, .duplicate = 5, .seed = aphi_random_seed()}};
+    serve s = {.environment = "tcp",
+               .server = {.delay_ns = APHI_MS_NS, .loss = 5, .duplicate = 5, .seed = aphi_random_seed()}};
     aph_loaded_model spec;
     aph_loaded_network network;
     int code = aphi_options_read(&aphi_command_serve, &s, &count, words);
