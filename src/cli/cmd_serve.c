@@ -46,8 +46,8 @@ static const aphi_option options[] = {
     {.name = "env", .kind = APHI_OPTION_CALL, .argument = "ENV", APHI_FIELD(serve, environment),
      .choices = aphi_environment_names, .take = take_served_through,
      .help = "tcp (default): messages on a connection keep their order and are delayed randomly; sync: each request is "
-             "taken and answered at once; udp: datagrams are lost, duplicated and reordered; ./mine.c: a network, whose "
-             "choices are random (see docs/networks.md)"},
+             "taken and answered at once; udp: datagrams are lost, duplicated and reordered; ./mine.c: a network "
+             "with random choices (see docs/networks.md)"},
     {.name = "delay", .kind = APHI_OPTION_DURATION, .argument = "MS", APHI_FIELD(serve, server.delay_ns),
      .bare_ns = APHI_MS_NS, .most = 600 * (uint64_t)APHI_SECOND_NS, .given = 1 + offsetof(serve, delayed),
      .help = "mean delay of requests and of responses, in milliseconds (default: 1)"},

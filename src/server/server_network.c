@@ -2,7 +2,7 @@
  *
  * server_network.c - a TCP server behind a user's network, which stands between the sockets and the model.
  *
- * Idea:       What a client does is a packet that the network is offered at once. At random times the network makes
+ * Idea:       Each action of a client is a packet that the network is offered at once. At random times the network makes
  *             random choices: a packet that it emits is taken by the model, or written to a socket.
  *
  *      read -> decode -> incoming -> [network] -> model -> outgoing -> [network] -> encode -> write
@@ -211,7 +211,7 @@ void aphi_server_network_accept(void *server, void *data, uint32_t events)
     s->network->accepting = true;
 }
 
-/* One in each round: what other clients did before the next one connected is read first. */
+/* One in each round: earlier messages of other clients are read before. */
 static void accept_client(aphi_server *s)
 {
     aphi_server_network *n = s->network;
@@ -247,7 +247,7 @@ static void fail_by_network(aphi_server *s, aphi_simulated_fault fault, const ch
     snprintf(s->error, sizeof s->error, "network %s: %s", s->options.network->name, why);
 }
 
-/* Writes what the socket accepts, and closes it if both sides have ended. May drop the client. */
+/* Writes as much as the socket accepts, and closes it if both sides have ended. May drop the client. */
 static void flush(aphi_server *s, client *c)
 {
     while (c->out_start < c->out.n && !c->blocked) {
@@ -283,7 +283,7 @@ static void close_client(aphi_server *s, client *c)
 static void send_message(aphi_server *s, client *c, aph_value message)
 {
     if (!aphi_encode_at(s->model->codec, NULL, APH_FROM_SERVER, message, &c->out)) {
-        fail_by_network(s, APHI_SIMULATED_UNSENT, "it delivers a value to a client that the model's codec cannot encode");
+        fail_by_network(s, APHI_SIMULATED_UNSENT, "it delivers a value that the model's codec cannot encode");
         return;
     }
     s->stats.answers++;
@@ -424,7 +424,7 @@ void aphi_server_network_timer(void *server, const aphi_timer *due)
     }
 }
 
-/* Lets the network absorb what it can. */
+/* Lets the network absorb all that it can. */
 static void absorb_offered(aphi_server *s)
 {
     aphi_server_network *n = s->network;

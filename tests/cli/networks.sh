@@ -139,9 +139,6 @@ err 'aph_recv: only for models of servers; a network calls aph_absorb and aph_em
 # Behind such a network, the server ends.
 for faulty in picks idle; do run 39 serve kv --env "$dir/$faulty.c"; done
 err 'network idle: the step ends again and again without an event'
-network talks 'aph_emit(m, (aph_packet){.connection = 1, .message = aph_int(1)});'
-run 39 serve kv --delay 0 --env "$dir/talks.c"
-err 'network talks: the step never absorbs a packet; call aph_absorb'
 run 36 serve kv --env "$ANTIPHON_ROOT/examples/kv.c"
 err 'no network, but a model'
 run 31 serve kv --env "$dir/missing.c"
