@@ -2,8 +2,8 @@
  *
  * server_network.c - a TCP server behind a user's network, which stands between the sockets and the model.
  *
- * Idea:       Each action of a client is a packet that the network is offered at once. At random times the network makes
- *             random choices: a packet that it emits is taken by the model, or written to a socket.
+ * Idea:       Each action of a client is a packet that the network is offered at once. At random times, the network
+ *             chooses: a packet that it emits is taken by the model, or written to a socket.
  *
  *      read -> decode -> incoming -> [network] -> model -> outgoing -> [network] -> encode -> write
  *
