@@ -13,7 +13,7 @@
 
 typedef struct serve {
     aphi_serve_options server;
-    const char *mutate;
+    const char *mutate, *environment;
     bool delayed, lossy; /* --delay was given; --loss or --duplicate was given */
 } serve;
 
@@ -26,15 +26,28 @@ static int take_calls(void *field, const char *name, const char *value)
     return 0;
 }
 
+static int take_served_through(void *field, const char *name, const char *value)
+{
+    *(const char **)field = value;
+    for (const char *const *known = aphi_environment_names; *known; known++)
+        if (!strcmp(*known, value))
+            return 0;
+    return aph_network_is_file(value)
+               ? 0
+               : aphi_usage("--%s %s: not one of tcp, sync, udp, or a file: ./mine.c or ./mine.so", name, value);
+}
+
 static const aphi_option options[] = {
     APHI_NUMBER(serve, server.port, "port", "PORT", 0, 65535,
                 "listen on this port (default: 0, any free port; it is printed)"),
     APHI_TEXT(serve, server.host, "host", "HOST", "listen on this address (default: 127.0.0.1)"),
     APHI_NUMBER(serve, server.seed, "seed", "N", 0, UINT64_MAX,
                 "seed for the random choices (default: random; it is printed)"),
-    APHI_CHOICE(serve, server.through, "env", "ENV", aphi_environment_names,
-                "tcp (default): messages on a connection keep their order and are delayed randomly; sync: each request "
-                "is taken and answered at once; udp: datagrams are lost, duplicated and reordered"),
+    {.name = "env", .kind = APHI_OPTION_CALL, .argument = "ENV", APHI_FIELD(serve, environment),
+     .choices = aphi_environment_names, .take = take_served_through,
+     .help = "tcp (default): messages on a connection keep their order and are delayed randomly; sync: each request is "
+             "taken and answered at once; udp: datagrams are lost, duplicated and reordered; ./mine.c: a network "
+             "with random choices (see docs/networks.md)"},
     {.name = "delay", .kind = APHI_OPTION_DURATION, .argument = "MS", APHI_FIELD(serve, server.delay_ns),
      .bare_ns = APHI_MS_NS, .most = 600 * (uint64_t)APHI_SECOND_NS, .given = 1 + offsetof(serve, delayed),
      .help = "mean delay of requests and of responses, in milliseconds (default: 1)"},
@@ -51,6 +64,15 @@ static const aphi_option options[] = {
     {0}};
 
 /* ---- combinations of options ------------------------------------------------------------------------------------- */
+
+static aphi_served_through through_named(const char *environment)
+{
+    aphi_served_through through = APHI_SERVE_TCP;
+    for (size_t i = 0; aphi_environment_names[i]; i++)
+        if (!strcmp(aphi_environment_names[i], environment))
+            through = (aphi_served_through)i;
+    return through;
+}
 
 /* Returns an exit code, or a negative number to continue. */
 static int check_options(const serve *s)
@@ -72,6 +94,8 @@ static int check_calls(const serve *s, const aph_model *model)
         return aphi_usage("--calls: only for models of servers that call others; %s is not one", model->name);
     if (s->server.call_count > origins)
         return aphi_usage("--calls: given %u times; %s calls only %u", s->server.call_count, model->name, origins);
+    if (model->respond && s->server.network)
+        return aphi_usage("%s: calls other servers; --env %s is not possible", model->name, s->environment);
     if (model->respond && s->server.through == APHI_SERVE_UDP)
         return aphi_usage("%s: calls other servers over connections; --env udp is not possible", model->name);
     return 0;
@@ -89,8 +113,7 @@ static void stop_server(void)
 static int print_address(const serve *s, const aph_model *model)
 {
     printf("listening on %s\n", aphi_server_address(serving));
-    printf("%s, environment %s, seed %llu\n", model->name, aphi_environment_names[s->server.through],
-           (unsigned long long)s->server.seed);
+    printf("%s, environment %s, seed %llu\n", model->name, s->environment, (unsigned long long)s->server.seed);
     return aphi_written(APHI_EXIT_PASS);
 }
 
@@ -145,19 +168,32 @@ static int run_server(serve *s, const aph_model *model)
     return code;
 }
 
+static int serve_model(serve *s, const aph_loaded_model *spec, const aph_loaded_network *network)
+{
+    s->server.network = network->network;
+    const aph_model *model = s->mutate ? aphi_mutant_named(spec->model, s->mutate) : spec->model;
+    int code = model ? check_calls(s, spec->model) : APHI_EXIT_USAGE;
+    return code ? code : run_server(s, model);
+}
+
 static int serve_command(int count, char **words)
 {
-    serve s = {.server = {.delay_ns = APHI_MS_NS, .loss = 5, .duplicate = 5, .seed = aphi_random_seed()}};
+    serve s = {.environment = "tcp",
+               .server = {.delay_ns = APHI_MS_NS, .loss = 5, .duplicate = 5, .seed = aphi_random_seed()}};
     aph_loaded_model spec;
+    aph_loaded_network network;
     int code = aphi_options_read(&aphi_command_serve, &s, &count, words);
+    s.server.through = through_named(s.environment);
     if (code < 0)
         code = check_options(&s);
     if (code >= 0 || (code = aphi_open_model(words[0], &spec)))
         return code;
-    const aph_model *model = s.mutate ? aphi_mutant_named(spec.model, s.mutate) : spec.model;
-    code = model ? check_calls(&s, spec.model) : APHI_EXIT_USAGE;
-    if (!code)
-        code = run_server(&s, model);
+    if ((code = aphi_open_network(s.environment, &network))) {
+        aph_model_unload(&spec);
+        return code;
+    }
+    code = serve_model(&s, &spec, &network);
+    aph_network_unload(&network);
     aph_model_unload(&spec);
     return code;
 }

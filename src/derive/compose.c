@@ -36,7 +36,8 @@ static bool has_passed(const aphi_int_map *map, int64_t connection, size_t at)
 /* Returns true if the client of the connection observes nothing more. */
 static bool is_unobserved(const aphi_derivation *d, const aphi_branch *b, int64_t connection)
 {
-    return has_passed(&d->gone, connection, b->at) || has_passed(&d->deaf, connection, b->at);
+    return has_passed(&d->gone, connection, b->at) || has_passed(&d->ended, connection, b->at) ||
+           has_passed(&d->deaf, connection, b->at);
 }
 
 static bool is_closed(const aphi_branch *b, int64_t connection)

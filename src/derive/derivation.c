@@ -86,6 +86,7 @@ void aphi_derivation_close(aphi_derivation *d)
     drop_others(d);
     aphi_int_map_deinit(&d->shut);
     aphi_int_map_deinit(&d->gone);
+    aphi_int_map_deinit(&d->ended);
     aphi_int_map_deinit(&d->deaf);
     free(d->others);
     free(d->seen);
@@ -121,8 +122,12 @@ size_t aphi_derivation_sent(aphi_derivation *d, uint64_t line, int64_t connectio
 
 void aphi_derivation_received(aphi_derivation *d, uint64_t line, int64_t connection, aph_value message)
 {
-    if (!is_ignored(d, message))
-        add(d, (aphi_seen){.kind = APHI_SEEN_RECEIVED, .connection = connection, .message = message, .line = line});
+    if (is_ignored(d, message))
+        return;
+    size_t index = add(d, (aphi_seen){.kind = APHI_SEEN_RECEIVED, .connection = connection, .message = message,
+                                      .line = line});
+    if (aphi_is_signal(message))
+        *aphi_int_map_at(&d->ended, connection) = index + 1;
 }
 
 void aphi_derivation_quiet(aphi_derivation *d, uint64_t line)

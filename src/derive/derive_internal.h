@@ -37,6 +37,7 @@ struct aphi_derivation {
     size_t seen_count, seen_capacity;
     aphi_int_map shut;              /* connection -> 1 + index of the observation that the client has closed its side */
     aphi_int_map gone;              /* connection -> 1 + index of the observation that the client has left it */
+    aphi_int_map ended;             /* connection -> 1 + index of the observation that it was closed or reset */
     aphi_int_map deaf;              /* connection -> 1 + index from which on its messages are not judged */
 
     aphi_branch *others;            /* the branches that are not refuted; the last one is tried next */

@@ -10,7 +10,8 @@
  *                        request                response
  *
  * Invariants: 1. requests on one connection are taken in arrival order, and responses are written in the order in which
- *                the model sent them (server_tcp.c); datagrams have no order (server_udp.c)
+ *                the model sent them (server_tcp.c); datagrams have no order (server_udp.c);
+ *                a user's network is the C program between the sockets and the model (server_network.c)
  *             2. the simulator and the untaken requests are roots; garbage is collected between rounds
  * Cost:       one read and one write per connection and round, regardless of the number of messages.
  * Read next:  simulator.c, server_tcp.c, docs/serving.md */
@@ -176,13 +177,24 @@ static void mark(void *context)
         aphi_server_tcp_mark(s);
     if (s->udp)
         aphi_server_udp_mark(s);
+    if (s->network)
+        aphi_server_network_mark(s);
 }
 
-static bool open_descriptors(aphi_server *s, char *error, size_t error_size)
+static void set_callbacks(aphi_server *s)
 {
     bool datagrams = s->options.through == APHI_SERVE_UDP;
     s->listener = (aphi_watch){.fd = -1, .ready = datagrams ? aphi_server_udp_ready : aphi_server_tcp_accept};
     s->loop.timer = datagrams ? aphi_server_udp_timer : aphi_server_tcp_timer;
+    if (s->options.network) {
+        s->listener.ready = aphi_server_network_accept;
+        s->loop.timer = aphi_server_network_timer;
+    }
+}
+
+static bool open_descriptors(aphi_server *s, char *error, size_t error_size)
+{
+    set_callbacks(s);
     bool opened = aphi_event_loop_open(&s->loop, s);
     if (opened && !open_listener(s, error, error_size))
         return false;
@@ -210,7 +222,9 @@ aphi_server *aphi_server_open(const aph_model *model, const aphi_serve_options *
         aphi_server_close(s);
         return NULL;
     }
-    if (options->through == APHI_SERVE_UDP)
+    if (options->network)
+        s->network = aphi_server_network_open(s);
+    else if (options->through == APHI_SERVE_UDP)
         s->udp = aphi_server_udp_open();
     else
         s->tcp = aphi_server_tcp_open();
@@ -223,6 +237,8 @@ void aphi_server_close(aphi_server *s)
         aphi_server_tcp_close(s);
     if (s->udp)
         aphi_server_udp_close(s);
+    if (s->network)
+        aphi_server_network_close(s);
     aphi_event_loop_close_watch(&s->loop, &s->listener);
     aphi_event_loop_close(&s->loop);
     aph_root_remove(mark, s);
@@ -261,12 +277,15 @@ static void reconsider(aphi_server *s)
     if (result != APHI_SIMULATED_TAKEN)
         return;
     s->changes++;
-    aphi_server_tcp_deliver(s);
+    if (s->network)
+        aphi_server_network_deliver(s);
+    else
+        aphi_server_tcp_deliver(s);
 }
 
 static void run_round(aphi_server *s)
 {
-    bool may_reconsider = s->tcp && aphi_simulator_may_reconsider(&s->simulator);
+    bool may_reconsider = !s->udp && aphi_simulator_may_reconsider(&s->simulator);
     int calls = aphi_event_loop_run_once(&s->loop, may_reconsider ? RECONSIDER_NS : -1);
     if (calls < 0 && errno != EINTR)
         aphi_server_fail(s, "cannot wait for events");
@@ -274,6 +293,8 @@ static void run_round(aphi_server *s)
         reconsider(s);
     if (s->tcp && !s->failed)
         aphi_server_tcp_settle(s);
+    if (s->network && !s->failed)
+        aphi_server_network_settle(s);
     if (!s->failed && aph_heap_bytes() > 2 * aph_heap_bytes_kept() + garbage_max)
         aph_collect();
 }
@@ -282,6 +303,8 @@ aphi_served aphi_server_run(aphi_server *s, char *error, size_t error_size)
 {
     if (aphi_simulator_begin(&s->simulator) == APHI_SIMULATED_FAULT)
         fail_by_model(s);
+    else if (s->network)
+        aphi_server_network_settle(s);
     while (!s->failed && !s->loop.stopping)
         run_round(s);
     if (s->loop.stopping || !s->failed)

@@ -4,6 +4,8 @@
 #ifndef APHI_SERVER_SERVER_H
 #define APHI_SERVER_SERVER_H
 
+#include <antiphon/network.h>
+
 #include "server/simulator.h"
 
 /* The simulated environment between clients and the model, besides the real network. */
@@ -17,6 +19,7 @@ typedef struct aphi_serve_options {
     const char *host;         /* a name or an address; NULL: 127.0.0.1 */
     uint16_t port;            /* 0: a free port */
     aphi_served_through through;
+    const aph_network *network; /* a user's network, on TCP sockets; NULL: `through` */
     uint64_t seed;
     int64_t delay_ns;         /* mean delay of requests and of responses; unused with APHI_SERVE_SYNC */
     const char *calls[APH_ORIGINS_MAX]; /* HOST:PORT of the servers that the model calls, by origin */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * server_internal.h - the state of a server and the functions that server.c, server_tcp.c and server_udp.c share. */
+ * server_internal.h - the state of a server and the functions that its parts share. */
 #ifndef APHI_SERVER_SERVER_INTERNAL_H
 #define APHI_SERVER_SERVER_INTERNAL_H
 
@@ -11,6 +11,7 @@
 
 typedef struct aphi_server_tcp aphi_server_tcp;
 typedef struct aphi_server_udp aphi_server_udp;
+typedef struct aphi_server_network aphi_server_network;
 
 /* A server that the model calls. */
 typedef struct aphi_server_origin {
@@ -35,8 +36,9 @@ struct aphi_server {
     char address[80];
     aphi_server_origin origins[APH_ORIGINS_MAX]; /* the servers that the model calls: options.call_count */
     const char *origin_texts[APH_ORIGINS_MAX + 1]; /* for the codec, as in aph_wire */
-    aphi_server_tcp *tcp;        /* either tcp or udp is NULL */
+    aphi_server_tcp *tcp;        /* one of these three is not NULL */
     aphi_server_udp *udp;
+    aphi_server_network *network;
 };
 
 /* Returns the addresses for aph_wire.origins, or NULL if the model calls no server. */
@@ -68,5 +70,14 @@ void aphi_server_tcp_settle(aphi_server *s);
 aphi_server_udp *aphi_server_udp_open(void);
 void aphi_server_udp_close(aphi_server *s);
 void aphi_server_udp_mark(aphi_server *s);
+
+/* The server is behind options.network, on TCP sockets. */
+aphi_server_network *aphi_server_network_open(aphi_server *s);
+void aphi_server_network_close(aphi_server *s);
+void aphi_server_network_mark(aphi_server *s);
+void aphi_server_network_accept(void *server, void *data, uint32_t events);
+void aphi_server_network_timer(void *server, const aphi_timer *due);
+void aphi_server_network_deliver(aphi_server *s);
+void aphi_server_network_settle(aphi_server *s);
 
 #endif

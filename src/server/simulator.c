@@ -135,6 +135,18 @@ static aph_value draw_unknowns(aphi_simulator *s, aph_value v)
     return v;
 }
 
+bool aphi_simulator_draw(aphi_simulator *s, const aph_event *e, aph_value *answer)
+{
+    if (e->kind == APH_EVENT_DECIDE) { /* not a boolean: an operation on values of the wrong kind */
+        *answer = e->value;
+        return aph_kind_of(e->value) == APH_BOOL;
+    }
+    if (e->bounded && e->low > e->high)
+        return false;
+    *answer = e->bounded ? aph_int(draw_within(&s->choice, e->low, e->high)) : draw_value(s, e->sort, e->name);
+    return true;
+}
+
 /* ---- an attempt -------------------------------------------------------------------------------------------------- */
 
 typedef struct attempt {
@@ -184,13 +196,7 @@ static bool answer_new(attempt *t, const aph_event *e, aph_value *answer)
         return true;
     case APH_EVENT_SEND: return send_message(t, e->to, e->value);
     case APH_EVENT_CHOOSE:
-        if (e->bounded && e->low > e->high)
-            return leave_step(t, AT_NEVER);
-        *answer = e->bounded ? aph_int(draw_within(&s->choice, e->low, e->high)) : draw_value(s, e->sort, e->name);
-        return true;
-    case APH_EVENT_DECIDE: /* not a boolean: an operation on values of the wrong kind */
-        *answer = e->value;
-        return aph_kind_of(e->value) == APH_BOOL || leave_step(t, AT_NEVER);
+    case APH_EVENT_DECIDE: return aphi_simulator_draw(s, e, answer) || leave_step(t, AT_NEVER);
     case APH_EVENT_EITHER: *answer = aph_int((int64_t)draw_way(&s->choice, e->count)); return true;
     default: return leave_step(t, AT_NEVER);
     }

@@ -57,6 +57,8 @@ void aphi_simulator_close(aphi_simulator *s);
 aphi_simulated aphi_simulator_begin(aphi_simulator *s);
 /* Takes a request and runs to the next receive. Does not collect garbage. */
 aphi_simulated aphi_simulator_take(aphi_simulator *s, int64_t from, aph_value message);
+/* Answers APH_EVENT_CHOOSE or APH_EVENT_DECIDE. Returns false if no answer is possible. */
+bool aphi_simulator_draw(aphi_simulator *s, const aph_event *e, aph_value *answer);
 /* Returns true if the step has made choices, but has neither received nor sent. Its choices are not observable then,
  * and it may choose again while no request comes. */
 bool aphi_simulator_may_reconsider(const aphi_simulator *s);

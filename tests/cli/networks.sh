@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # networks.sh - check --env ./mine.c: each example explains a trace that tcp rejects, or rejects one that tcp explains;
-# the named networks decide as their programs do; errors of networks.
+# the named networks decide as their programs do; serve --env ./mine.c behaves as the network; errors of networks.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 examples=$ANTIPHON_ROOT/examples/networks
@@ -31,6 +31,9 @@ trace refused '{"conn":1,"open":true}' "$(recv 1 '"hello"')" '{"conn":2,"open":t
 trace greeted '{"conn":1,"open":true}' "$(recv 1 '"hello"')" '{"conn":2,"open":true}' "$(recv 2 '"hello"')" \
     '{"conn":3,"open":true}' "$(recv 3 '"hello"')"
 
+# The greeting is overtaken by the server's close, so the client does not see it.
+trace ungreeted '{"conn":1,"open":true}' '{"conn":1,"send":"quit"}' "$(recv 1 '"bye"')" '{"conn":1,"closed":true}'
+
 # judge CODE NETWORK MODEL TRACE
 judge() { run "$1" check --env "$2" "$3" "$dir/$4"; }
 
@@ -45,6 +48,8 @@ judge 1 tcp "$greeter" refused
 judge 1 "$examples/two-clients.c" "$greeter" greeted
 out 'no explanation for this response: "hello", to client 3'
 judge 0 tcp "$greeter" greeted
+judge 0 "$examples/datagrams.c" "$greeter" ungreeted
+judge 1 tcp "$greeter" ungreeted
 
 # The derivation over a named network agrees with the oracle.
 for network in tcp tcp:1 sync udp; do
@@ -75,6 +80,27 @@ run 0 test "$greeter" --env "$examples/two-clients.c" --connections 2 --run "$se
 run 1 test "$greeter" --env "$examples/two-clients.c" --connections 4 --run "$serve" --time 60 --shrink-time 5 --seed 3
 out 'expected closes its side'
 run 31 test kv --env "$dir/missing.c" --run "$serve" --messages 10
+
+# A model that is served behind a network passes over it. Over tcp it fails, because the network does what tcp does not.
+# behind CONNECTIONS NETWORK MODEL MESSAGES
+behind() {
+    run 0 test "$3" --env "$examples/$2.c" --connections "$1" --messages "$4" --seed 5 \
+        --run "$ANTIPHON serve $3 --env $examples/$2.c --port {port} --seed 5"
+}
+behind 2 datagrams kv 60
+behind 2 duplicate kv 60
+behind 1 one-upstream kv 60
+behind 2 two-clients kv 60
+behind 1 datagrams "$greeter" 12
+behind 1 duplicate "$greeter" 12
+behind 1 one-upstream "$greeter" 12
+behind 2 two-clients "$greeter" 12
+for network in datagrams duplicate; do
+    run 1 test kv --time 60 --no-shrink --seed 5 --run "$ANTIPHON serve kv --env $examples/$network.c --port {port}"
+done
+run 1 test "$greeter" --connections 4 --time 60 --no-shrink --seed 5 \
+    --run "$ANTIPHON serve $greeter --env $examples/two-clients.c --port {port}"
+out 'closes its side'
 
 # network NAME STATEMENT: a network with this step.
 network() {
@@ -110,6 +136,17 @@ err 'network segv: invalid memory access'
 network receives 'aph_recv(m);'
 judge 42 "$dir/receives.c" register crossed
 err 'aph_recv: only for models of servers; a network calls aph_absorb and aph_emit'
+# Behind such a network, the server ends.
+for faulty in picks idle; do run 39 serve kv --env "$dir/$faulty.c"; done
+err 'network idle: the step ends again and again without an event'
+run 36 serve kv --env "$ANTIPHON_ROOT/examples/kv.c"
+err 'no network, but a model'
+run 31 serve kv --env "$dir/missing.c"
+run 2 serve kv --env wifi
+err 'not one of tcp, sync, udp, or a file'
+run 2 serve kv --env "$examples/datagrams.c" --loss 5
+run 2 serve "$ANTIPHON_ROOT/examples/relay.c" --calls 127.0.0.1:1 --env "$examples/datagrams.c"
+err 'relay: calls other servers; --env'
 network none 'aph_pick(m, 0);'
 judge 42 "$dir/none.c" register crossed
 err 'aph_pick(0)'

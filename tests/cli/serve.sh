@@ -130,7 +130,7 @@ run 2 serve kv queue
 run 2 serve kv --port 70000
 run 2 serve kv --port x
 run 2 serve kv --env tin
-err 'not one of tcp, sync or udp'
+err 'not one of tcp, sync, udp, or a file'
 run 2 serve kv --loss 5
 run 2 serve kv --env sync --delay 5
 run 2 serve kv --env udp --loss 101
