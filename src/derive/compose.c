@@ -114,6 +114,18 @@ static bool be_quiet(aphi_derivation *d, aphi_branch *b)
     return true;
 }
 
+/* The tester observes a reset. The system of a server that has closed the connection can reset it, whatever the network
+ * is; messages in flight to the client are then lost. */
+static bool be_reset(aphi_derivation *d, aphi_branch *b)
+{
+    const aphi_seen *o = &d->seen[b->at];
+    if (o->message != APH_BROKEN || !is_closed(b, o->connection))
+        return false;
+    b->at++;
+    b->moved = true;
+    return true;
+}
+
 /* Returns false if the two must differ: the guard of figure 4.6, line 7. */
 static bool guard(aphi_derivation *d, aphi_branch *b, aph_value said, aph_value seen)
 {
@@ -214,7 +226,7 @@ static bool absorb(aphi_derivation *d, aphi_branch *b)
     case APHI_SEEN_QUIET: return be_quiet(d, b);
     case APHI_SEEN_RECEIVED: break;
     }
-    return false;
+    return be_reset(d, b);
 }
 
 /* A client that has closed both sides: the system of the server reports a close, or a reset if data was sent after it.

@@ -112,6 +112,8 @@ static void keep_script(aphi_campaign_state *c)
     char error[512];
     if (!c->result.run->script_whole)
         return;
+    if (aphi_run_script(c->result.run)->count == 0)
+        return; /* a run that ended in its preamble: there is nothing to repeat */
     if (aphi_corpus_save(c->options->folder, aphi_run_script(c->result.run), c->result.script, sizeof c->result.script,
                          error, sizeof error)) {
         keep_trace(c);

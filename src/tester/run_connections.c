@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAILURES_MAX = 32 }; /* preambles in a row that are not completed */
+enum {
+    FAILURES_MAX = 32, /* preambles in a row that are not completed */
+    STEPS_MAX = 1000,  /* of a preamble */
+};
 
 static bool is_open(aphi_run_state *r, int64_t connection)
 {
@@ -92,6 +95,9 @@ static void perform_step(aphi_run_state *r, int64_t connection, aph_value answer
     aphi_preamble *p = preamble_of(r, connection);
     aph_value message = r->model->preamble(&(aph_preamble){.step = p->step, .answer = answer,
                                                            .earlier = r->preambles.earlier, .number = p->number});
+    if (p->step == STEPS_MAX)
+        aphi_run_end_fault(r, APH_FAULT_PROMISE, "the preamble of the model has more than %d steps; return APH_NIL when "
+                           "it is complete", STEPS_MAX);
     p->is_active = message != APH_NIL;
     if (!p->is_active) {
         r->preambles.earlier = p->step ? answer : r->preambles.earlier;

@@ -29,7 +29,7 @@ bool aphi_run_open_oracle(aphi_run_state *r, const char *environment)
     bool paired = r->mode.paired && r->model->rpc;
     r->judging.feed = aphi_oracle_feed_open(r->model, o->network, &options, paired, error, sizeof error);
     if (!r->judging.feed) {
-        aphi_run_end(r, APHI_RUN_TROUBLE, "%s", error);
+        aphi_run_end_fault(r, APH_FAULT_CRASH, "model %s: %s", r->model->name, error);
         return false;
     }
     if (!o->network)

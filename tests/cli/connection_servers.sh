@@ -98,6 +98,15 @@ model refused '.connections = true, .preamble = preamble' 'aph_request q = aph_r
 rm -rf "$folder"
 run 9 test "$dir/refused.c" --run "$ANTIPHON serve $dir/refused.c --port {port}" --folder "$folder" --seed 1 --no-shrink
 out '32 connections in a row ended before the preamble of the model was complete'
+if [ -n "$(find "$folder" -name '*.script')" ]; then fail 'a script without actions is kept'; fi
+model endless '.preamble = preamble' 'aph_request q = aph_recv(m); aph_send(m, q.from, q.message);' \
+    'static aph_value preamble(const aph_preamble *p) { (void)p; return aph_str("login"); }'
+rm -rf "$folder"
+run 41 test "$dir/endless.c" --run "$ANTIPHON serve $dir/endless.c --port {port}" --folder "$folder" --seed 1 --no-shrink
+err 'the preamble of the model has more than 1000 steps'
+rm -rf "$folder"
+run 38 test "$dir/deaf.c" --run "$servers greeter {port}" --folder "$folder" --seed 1 --no-shrink
+err 'model deaf: the step never receives'
 model unanswered '.connections = true, .preamble = preamble' 'aph_request q = aph_recv(m); (void)q;' \
     'static aph_value preamble(const aph_preamble *p) { return p->step ? APH_NIL : aph_str("login"); }'
 rm -rf "$folder"
