@@ -33,6 +33,9 @@ trace greeted '{"conn":1,"open":true}' "$(recv 1 '"hello"')" '{"conn":2,"open":t
 
 # The greeting is overtaken by the server's close, so the client does not see it.
 trace ungreeted '{"conn":1,"open":true}' '{"conn":1,"send":"quit"}' "$(recv 1 '"bye"')" '{"conn":1,"closed":true}'
+# The server closes with an unread request, so its system resets the connection, whatever the network is.
+trace reset '{"conn":1,"open":true}' "$(recv 1 '"hello"')" '{"conn":1,"send":"quit"}' '{"conn":1,"send":"ping"}' \
+    '{"conn":1,"reset":true}'
 
 # judge CODE NETWORK MODEL TRACE
 judge() { run "$1" check --env "$2" "$3" "$dir/$4"; }
@@ -44,6 +47,9 @@ judge 0 tcp register crossed
 judge 0 "$examples/duplicate.c" register repeated
 judge 1 tcp register repeated
 judge 0 "$examples/two-clients.c" "$greeter" refused
+judge 0 "$examples/datagrams.c" "$greeter" reset
+judge 0 "$examples/one-upstream.c" "$greeter" reset
+judge 0 tcp "$greeter" reset
 judge 1 tcp "$greeter" refused
 judge 1 "$examples/two-clients.c" "$greeter" greeted
 out 'no explanation for this response: "hello", to client 3'
