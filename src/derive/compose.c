@@ -114,8 +114,8 @@ static bool be_quiet(aphi_derivation *d, aphi_branch *b)
     return true;
 }
 
-/* The tester observes a reset. The system of a server that has closed the connection can reset it, whatever the network
- * is; messages in flight to the client are then lost. */
+/* The tester observes a reset. The system of a server that has closed the connection can reset it, over any network;
+ * messages in flight to the client are then lost. */
 static bool be_reset(aphi_derivation *d, aphi_branch *b)
 {
     const aphi_seen *o = &d->seen[b->at];

@@ -96,8 +96,8 @@ static void perform_step(aphi_run_state *r, int64_t connection, aph_value answer
     aph_value message = r->model->preamble(&(aph_preamble){.step = p->step, .answer = answer,
                                                            .earlier = r->preambles.earlier, .number = p->number});
     if (p->step == STEPS_MAX)
-        aphi_run_end_fault(r, APH_FAULT_PROMISE, "the preamble of the model has more than %d steps; return APH_NIL when "
-                           "it is complete", STEPS_MAX);
+        aphi_run_end_fault(r, APH_FAULT_PROMISE, "the preamble of the model has more than %d steps; return APH_NIL "
+                           "when it is complete", STEPS_MAX);
     p->is_active = message != APH_NIL;
     if (!p->is_active) {
         r->preambles.earlier = p->step ? answer : r->preambles.earlier;

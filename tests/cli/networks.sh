@@ -33,7 +33,7 @@ trace greeted '{"conn":1,"open":true}' "$(recv 1 '"hello"')" '{"conn":2,"open":t
 
 # The greeting is overtaken by the server's close, so the client does not see it.
 trace ungreeted '{"conn":1,"open":true}' '{"conn":1,"send":"quit"}' "$(recv 1 '"bye"')" '{"conn":1,"closed":true}'
-# The server closes with an unread request, so its system resets the connection, whatever the network is.
+# The server closes with an unread request, so its system resets the connection, over any network.
 trace reset '{"conn":1,"open":true}' "$(recv 1 '"hello"')" '{"conn":1,"send":"quit"}' '{"conn":1,"send":"ping"}' \
     '{"conn":1,"reset":true}'
 
