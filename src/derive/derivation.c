@@ -84,6 +84,7 @@ void aphi_derivation_close(aphi_derivation *d)
         aphi_guard_disarm();
     aph_root_remove(mark_derivation, d);
     drop_others(d);
+    aphi_int_map_deinit(&d->opened);
     aphi_int_map_deinit(&d->shut);
     aphi_int_map_deinit(&d->gone);
     aphi_int_map_deinit(&d->ended);
@@ -107,12 +108,50 @@ static bool is_ignored(const aphi_derivation *d, aph_value message)
     return aphi_is_signal(message) && !d->model.connections;
 }
 
+static bool has_noted(const aphi_int_map *map, int64_t connection)
+{
+    return aphi_int_map_find(map, connection) != NULL;
+}
+
+/* Returns NULL, or the reason why no client can observe this after the earlier observations. */
+static const char *find_misuse(const aphi_derivation *d, int64_t connection, aph_value message, bool sent)
+{
+    bool leaves = message == APH_LEFT || message == APH_BROKEN;
+    if (!d->model.connections || connection < 0 || connection >= APH_ACCEPTED)
+        return NULL;
+    if (sent && message == APH_OPENED)
+        return has_noted(&d->opened, connection) ? "opened twice; a connection that is opened again needs a new number"
+                                                 : NULL;
+    if (!has_noted(&d->opened, connection))
+        return "used before it is opened";
+    if (sent && (has_noted(&d->gone, connection) || (has_noted(&d->shut, connection) && !leaves)))
+        return "used by the client after its end";
+    if (!sent && has_noted(&d->gone, connection))
+        return "a message is observed after the client has closed the connection";
+    if (!sent && has_noted(&d->ended, connection))
+        return "a message is observed after the server has closed the connection";
+    return NULL;
+}
+
+/* Returns true, and ends the derivation, if no client can observe this. */
+static bool is_misuse(aphi_derivation *d, uint64_t line, int64_t connection, aph_value message, bool sent)
+{
+    const char *why = find_misuse(d, connection, message, sent);
+    if (why && !d->misuse_line) {
+        d->misuse_line = line;
+        aphi_derivation_fail(d, APH_FAULT_ANSWER, "connection %" PRId64 ": %s", connection, why);
+    }
+    return why;
+}
+
 size_t aphi_derivation_sent(aphi_derivation *d, uint64_t line, int64_t connection, aph_value message)
 {
-    if (is_ignored(d, message))
+    if (is_ignored(d, message) || is_misuse(d, line, connection, message, true))
         return SIZE_MAX;
     size_t index = add(d, (aphi_seen){.kind = APHI_SEEN_SENT, .connection = connection, .message = message,
                                       .line = line});
+    if (message == APH_OPENED)
+        *aphi_int_map_at(&d->opened, connection) = index + 1;
     if (message == APH_CLOSED)
         *aphi_int_map_at(&d->shut, connection) = index + 1;
     if (message == APH_LEFT || message == APH_BROKEN)
@@ -122,7 +161,7 @@ size_t aphi_derivation_sent(aphi_derivation *d, uint64_t line, int64_t connectio
 
 void aphi_derivation_received(aphi_derivation *d, uint64_t line, int64_t connection, aph_value message)
 {
-    if (is_ignored(d, message))
+    if (is_ignored(d, message) || is_misuse(d, line, connection, message, false))
         return;
     size_t index = add(d, (aphi_seen){.kind = APHI_SEEN_RECEIVED, .connection = connection, .message = message,
                                       .line = line});
@@ -400,6 +439,8 @@ bool aphi_derivation_all_allowed(const aphi_derivation *d)
 
 uint64_t aphi_derivation_line(const aphi_derivation *d)
 {
+    if (d->misuse_line)
+        return d->misuse_line;
     return d->reached < d->seen_count ? d->seen[d->reached].line : 0;
 }
 

@@ -35,6 +35,8 @@ struct aphi_derivation {
 
     aphi_seen *seen;                /* the history */
     size_t seen_count, seen_capacity;
+    uint64_t misuse_line;           /* of an observation that no client can make; 0: none */
+    aphi_int_map opened;            /* connection -> 1 + index of the observation that the client has opened it */
     aphi_int_map shut;              /* connection -> 1 + index of the observation that the client has closed its side */
     aphi_int_map gone;              /* connection -> 1 + index of the observation that the client has left it */
     aphi_int_map ended;             /* connection -> 1 + index of the observation that it was closed or reset */

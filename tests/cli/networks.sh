@@ -50,6 +50,9 @@ judge 0 "$examples/two-clients.c" "$greeter" refused
 judge 0 "$examples/datagrams.c" "$greeter" reset
 judge 0 "$examples/one-upstream.c" "$greeter" reset
 judge 0 tcp "$greeter" reset
+trace twice '{"conn":1,"open":true}' "$(recv 1 '"hello"')" '{"conn":1,"open":true}'
+judge 14 "$examples/datagrams.c" "$greeter" twice
+err 'twice:3: connection 1: opened twice'
 judge 1 tcp "$greeter" refused
 judge 1 "$examples/two-clients.c" "$greeter" greeted
 out 'no explanation for this response: "hello", to client 3'
