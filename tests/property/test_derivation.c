@@ -63,12 +63,19 @@ static bool compare_over(const subject *s, const char *name, size_t histories)
            count.slow * 10 >= count.histories * 9;
 }
 
+/* Sanitizers slow the derivation down; compare_cases keeps at least 500 cases for them, which is too many here. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { PERCENT = 20 };
+#else
+enum { PERCENT = 60 };
+#endif
+
 static void compare_models(const char *network, size_t histories)
 {
-    assert_true(compare_over(&subject_register, network, compare_cases(histories)));
-    assert_true(compare_over(&subject_lock, network, compare_cases(histories)));
-    assert_true(compare_over(&subject_greeter, network, compare_cases(histories)));
-    assert_true(compare_over(&subject_dice, network, compare_cases(histories)));
+    assert_true(compare_over(&subject_register, network, compare_cases(histories * PERCENT / 100)));
+    assert_true(compare_over(&subject_lock, network, compare_cases(histories * PERCENT / 100)));
+    assert_true(compare_over(&subject_greeter, network, compare_cases(histories * PERCENT / 100)));
+    assert_true(compare_over(&subject_dice, network, compare_cases(histories * PERCENT / 100)));
 }
 
 static void tcp(void **state)
