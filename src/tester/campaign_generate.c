@@ -58,7 +58,7 @@ static void choose_width(aphi_campaign_state *c, aphi_run_options *run)
     /* A failure with few connections is faster to prove, since the end of each may be noticed at many times. */
     bool odd = c->result.runs % 2 == 1, early = is_early(c) || (o->model->connections && odd);
     bool deep = o->depth > 1 && (odd || (easy && !ours));
-    size_t all = most_connections(c), most = early && all > 3 ? 3 : all;
+    size_t all = most_connections(c), few = o->model->connections ? 4 : 3, most = early && all > few ? few : all;
     deep &= !c->result.undecided && !c->habits.overtakes;
     run->connections = aphi_choice_chance(&c->choice, 1, 4) ? 1 + aphi_choice_below(&c->choice, most) : most;
     run->depth = deep ? 2 + aphi_choice_below(&c->choice, o->depth - 1) : 1;
