@@ -55,6 +55,7 @@ struct aphi_server_network {
     aph_value closed;       /* object: the connections that the model has closed */
     bool accepting;         /* a client connects */
     bool active;            /* the network may emit without absorbing */
+    bool has_absorbed;      /* the network has absorbed a packet */
     bool timed;             /* a timer is set */
     bool has_ended;         /* a client has closed its side since the network rested */
     bool warned;
@@ -355,7 +356,7 @@ static acted act(aphi_server *s)
     aphi_server_network *n = s->network;
     aph_packet p;
     switch (aphi_network_simulator_act(&n->network)) {
-    case APHI_NETWORK_ABSORBED: n->active = true; return ACTED;
+    case APHI_NETWORK_ABSORBED: n->active = n->has_absorbed = true; return ACTED;
     case APHI_NETWORK_EMITTED:
         p = n->network.emitted;
         if (p.to_server)
@@ -373,12 +374,13 @@ static bool is_offered(const aphi_server_network *n)
     return aph_count(n->network.incoming) || aph_count(n->network.outgoing);
 }
 
-/* An idle network, such as one that loses packets, may rest although it could emit more. */
+/* An idle network, such as one that loses packets, may rest although it could emit more. Before the first packet there is
+ * nothing to lose, so a network that never absorbs is found at once. */
 static bool may_rest(aphi_server *s)
 {
     aphi_server_network *n = s->network;
     aph_value after;
-    if (!aphi_network_simulator_is_idle(&n->network, &after) || aphi_choice_chance(&s->choice, 3, 4))
+    if (!n->has_absorbed || !aphi_network_simulator_is_idle(&n->network, &after) || aphi_choice_chance(&s->choice, 3, 4))
         return false;
     if (after != n->network.at.state)
         aphi_network_simulator_set_state(&n->network, after);
