@@ -18,7 +18,7 @@ typedef struct aphi_branch {
     bool moved;                 /* since its name was last compared */
     size_t at;                  /* number of matched observations */
     bool settled;               /* it has matched all observations, and waits for the next one */
-    uint32_t idle;              /* events since the server received, or the network absorbed */
+    uint32_t idle;              /* events since the server received, the network absorbed, or the branch waited */
 } aphi_branch;
 
 /* The solver of a derivation. */

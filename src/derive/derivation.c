@@ -336,6 +336,8 @@ static bool run_next(aphi_derivation *d)
         thrown = !aphi_compose(d, &current) || is_abandoned(&current);
     }
     d->current = NULL;
+    if (current.settled)
+        current.idle = 0; /* it waits for an observation */
     if (thrown)
         aphi_branch_drop(&current);
     else
@@ -377,9 +379,16 @@ static aph_verdict conclude(aphi_derivation *d, bool explained)
     return d->fault || d->limit ? APH_UNKNOWN : APH_FAIL;
 }
 
+/* Returns true if a branch has matched all observations, and waits: there were none since it was last tried. */
+static bool is_decided(const aphi_derivation *d)
+{
+    const aphi_branch *latest = d->other_count ? &d->others[d->other_count - 1] : NULL;
+    return latest && latest->settled && latest->at == d->seen_count;
+}
+
 aph_verdict aphi_derivation_decide(aphi_derivation *d)
 {
-    if (d->verdict != APH_PASS)
+    if (d->verdict != APH_PASS || is_decided(d))
         return d->verdict;
     arm_guard(d);
     if (!d->begun)

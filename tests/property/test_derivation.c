@@ -2,6 +2,7 @@
  *
  * test_derivation.c - on random histories, the derivation decides as exhaustive enumeration does, over networks that
  * are programs: those with names, and three of the examples. compare.c also compares both with the oracle. */
+#include "derive/derivation.h"
 #include "tests/support/compare.h"
 #include "tests/support/derived.h"
 #include "tests/support/enumerate_network.h"
@@ -104,9 +105,29 @@ static void one_upstream(void **state)
     compare_models("examples/networks/one-upstream.c", 500);
 }
 
+/* A live tester decides again and again while no message arrives. */
+static void waiting(void **state)
+{
+    (void)state;
+    aph_loaded_network loaded;
+    aph_load_error error;
+    assert_true(aph_network_load("examples/networks/datagrams.c", &loaded, &error));
+    aphi_derivation *d = aphi_derivation_open(subject_greeter.model, loaded.network, &(aphi_derivation_options){0});
+    aphi_derivation_sent(d, 1, 1, APH_OPENED);
+    assert_int_equal(aphi_derivation_decide(d), APH_PASS);
+    uint64_t events = aphi_derivation_stats_of(d).events;
+    for (size_t i = 0; i < 30000; i++)
+        assert_int_equal(aphi_derivation_decide(d), APH_PASS);
+    assert_int_equal(aphi_derivation_stats_of(d).events, events);
+    aphi_derivation_received(d, 2, 1, aph_str("not a greeting"));
+    assert_int_equal(aphi_derivation_decide(d), APH_FAIL);
+    aphi_derivation_close(d);
+    aph_network_unload(&loaded);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(tcp), cmocka_unit_test(datagrams), cmocka_unit_test(duplicate),
-                                       cmocka_unit_test(one_upstream)};
+                                       cmocka_unit_test(one_upstream), cmocka_unit_test(waiting)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
