@@ -25,7 +25,7 @@ class Failed(Exception):
 
 
 def login(body):
-    if PASSWORDS.get(body["user"]) != body["password"]:
+    if PASSWORDS.get(body.get("user")) != body["password"]:
         raise Failed(401)
     token = os.urandom(8).hex()
     sessions[token] = {"user": body["user"], "cart": []}

@@ -15,7 +15,7 @@ cd "$dir" || exit 1
 ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$dir/python3"
 server="'$dir/python3' -S '$ANTIPHON_ROOT/examples/rest/server.py' {port}"
 
-check 'the model is longer than 125 lines' [ "$(wc -l <"$model")" -le 125 ]
+check 'the model is longer than 119 lines' [ "$(wc -l <"$model")" -le 119 ]
 
 run 0 test "$model" --run "$server" --messages "$messages" --time 3600 --seed 3 --folder right
 out 'pass'
