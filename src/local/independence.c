@@ -18,6 +18,13 @@
  *
  *             The environment is overapproximated: it may send any message that a sender ever sends on a channel, while
  *             that sender has sends left. Components are acyclic, so the game ends; results are memoized.
+ * Races:      the copies also have marks: what depends on the target's last receive (sequence_search.c). The target is
+ *             in no cluster. A choice needs a marked message or member, and messages of the lead have their marks. The
+ *             environment may clear all marks at any time, in both copies: the target receives. So a step is independent
+ *             only if it does not change which messages depend on which receives. If the second copy has not taken t
+ *             when the marks are cleared, and no marked message can reach the cluster any more, it can never take t:
+ *             there is no such run. The messages that may be marked after a receive of the target are overapproximated
+ *             (phases).
  * Cost:       at most the states of a cluster times its steps; a lost game usually ends early. */
 #include "local/state_space.h"
 
@@ -52,6 +59,8 @@ static const uint32_t NONE = UINT32_MAX;
 struct aphi_independence {
     aphi_state_space *space;
     cluster_info *clusters;   /* by component; equal for all members */
+    uint32_t *phase_of;       /* with races, by state of the target: number in `phases` */
+    aphi_intern phases;       /* sets of classes */
     channel_entry **possible; /* by channel: all entries that may ever enter it; their field `channel` is the sender */
     size_t *possible_count;
     uint64_t **may_receive;   /* by component and state: classes that it may still receive */
@@ -87,7 +96,8 @@ static void merge_clusters(aphi_independence *k, uint64_t senders, size_t owner)
     if (__builtin_popcountll(senders) != 1)
         return;
     uint64_t both = k->clusters[owner].members | k->clusters[__builtin_ctzll(senders)].members;
-    if (__builtin_popcountll(both) > CLUSTER_MAX)
+    bool with_target = k->space->races && both >> k->space->model.target & 1;
+    if (__builtin_popcountll(both) > CLUSTER_MAX || with_target)
         return;
     for (size_t c = 0; c < k->space->model.component_count; c++)
         if (both >> c & 1)
@@ -135,7 +145,7 @@ static void make_clusters(aphi_independence *k)
     k->clusters = aphi_alloc_zero((g->component_count + 1) * sizeof *k->clusters);
     uint64_t *senders = aphi_alloc((g->port_count + 1) * sizeof *senders);
     for (size_t c = 0; c < g->component_count; c++)
-        k->clusters[c] = (cluster_info){.members = UINT64_C(1) << c, .usable = true};
+        k->clusters[c] = (cluster_info){.members = UINT64_C(1) << c, .usable = !k->space->races || c != g->target};
     for (size_t p = 0; p < g->port_count; p++)
         merge_clusters(k, senders[p] = senders_of(g, p), g->ports[p].owner);
     for (size_t p = 0; p < g->port_count; p++)
@@ -201,16 +211,89 @@ static void list_may_receive(aphi_independence *k)
         k->may_receive[c] = may_receive_of(g, &g->components[c]);
 }
 
+/* ---- phases: which messages may depend on the target's next receive ---------------------------------------------- */
+
+static bool add_classes(const aphi_reduced_model *g, uint64_t *set, const uint64_t *more)
+{
+    bool any = false;
+    for (size_t w = 0; w < g->words; w++) {
+        any |= (more[w] & ~set[w]) != 0;
+        set[w] |= more[w];
+    }
+    return any;
+}
+
+/* Adds the classes that a component may send after it has received one of the set. */
+static bool add_consequences(const aphi_reduced_model *g, const aphi_reduced_component *c, uint64_t *set)
+{
+    bool any = false;
+    for (uint32_t s = 0; s < c->states; s++)
+        for (uint32_t i = c->first[s]; c->kind[s] == APHI_REDUCED_RECEIVE && i < c->first[s + 1]; i++)
+            if (set[c->moves[i].class / 64] >> c->moves[i].class % 64 & 1)
+                any |= add_classes(g, set, &c->may_send[c->moves[i].target * g->words]);
+    return any;
+}
+
+/* Computes the classes of messages that may depend on a receive that the target makes in this state or later. */
+static void find_phase(const aphi_reduced_model *g, uint32_t state, uint64_t *set)
+{
+    const aphi_reduced_component *target = &g->components[g->target];
+    memset(set, 0, g->words * sizeof *set);
+    if (target->kind[state] != APHI_REDUCED_RECEIVE)
+        add_classes(g, set, &target->may_send[state * g->words]);
+    else
+        for (uint32_t i = target->first[state]; i < target->first[state + 1]; i++)
+            add_classes(g, set, &target->may_send[target->moves[i].target * g->words]);
+    for (bool again = true; again;) {
+        again = false;
+        for (size_t c = 0; c < g->component_count; c++)
+            if (c != g->target)
+                again |= add_consequences(g, &g->components[c], set);
+    }
+}
+
+/* A synchronous sender depends on its receiver, and so does one that waits for capacity: there, any message may. */
+static bool has_waiting_senders(const aphi_reduced_model *g)
+{
+    for (size_t p = 0; p < g->port_count; p++) {
+        if (g->ports[p].has_sync)
+            return true;
+        for (size_t c = 0; c < g->component_count; c++)
+            if (g->ports[p].capacity_of[c])
+                return true;
+    }
+    return false;
+}
+
+static void list_phases(aphi_independence *k)
+{
+    const aphi_reduced_model *g = &k->space->model;
+    const aphi_reduced_component *target = &g->components[g->target];
+    uint64_t *set = aphi_alloc((g->words + 1) * sizeof *set);
+    bool any = has_waiting_senders(g);
+    k->phase_of = aphi_alloc((target->states + 1) * sizeof *k->phase_of);
+    for (uint32_t s = 0; s <= target->states; s++) {
+        if (any)
+            memset(set, 0xff, g->words * sizeof *set);
+        else
+            find_phase(g, s, set);
+        k->phase_of[s] = aphi_intern_number(&k->phases, set, g->words * sizeof *set);
+    }
+    free(set);
+}
+
 aphi_independence *aphi_independence_open(aphi_state_space *space)
 {
     aphi_independence *k = aphi_alloc_zero(sizeof *k);
     k->space = space;
     k->v = aphi_alloc(space->size * sizeof *k->v);
-    k->state = aphi_alloc((space->size + 3) * sizeof *k->state);
+    k->state = aphi_alloc((space->size + 6) * sizeof *k->state);
     k->nothing = aphi_intern_number(&k->sent, NULL, 0);
     make_clusters(k);
     list_possible(k);
     list_may_receive(k);
+    if (space->races)
+        list_phases(k);
     return k;
 }
 
@@ -226,11 +309,12 @@ void aphi_independence_close(aphi_independence *k)
     aphi_intern_free(&k->taken);
     aphi_intern_free(&k->games);
     aphi_intern_free(&k->unrested);
-    APHI_FREE_ALL(k->clusters, k->possible, k->possible_count, k->may_receive, k->results, k->rested, k->won, k->v,
-                  k->state, k->log, k);
+    aphi_intern_free(&k->phases);
+    APHI_FREE_ALL(k->phase_of, k->clusters, k->possible, k->possible_count, k->may_receive, k->results, k->rested,
+                  k->won, k->v, k->state, k->log, k);
 }
 
-/* ---- cluster states: member states, inner channels, message budgets of the environment, removed components ------- */
+/* ---- cluster states: member states, inner channels, budgets of the environment, removed components, phase, marks */
 
 /* Returns true if the owner may still receive from the channel. */
 static bool is_open(const aphi_independence *k, uint32_t channel, const uint32_t *v)
@@ -248,7 +332,7 @@ static bool is_open(const aphi_independence *k, uint32_t channel, const uint32_t
 
 /* Interns a cluster state, without irrelevant budgets and removed components. */
 static uint32_t intern_state(aphi_independence *k, const cluster_info *cluster, const uint32_t *v,
-                             const uint32_t *budgets, uint64_t removed)
+                             const uint32_t *budgets, uint64_t removed, uint32_t phase)
 {
     size_t n = 0;
     uint64_t receivers = 0;
@@ -264,12 +348,15 @@ static uint32_t intern_state(aphi_independence *k, const cluster_info *cluster, 
         k->state[n++] = budgets[i] && is_open(k, cluster->outer[i], v) ? budgets[i] : 0;
     k->state[n++] = (uint32_t)removed;
     k->state[n++] = (uint32_t)(removed >> 32);
+    k->state[n++] = phase;
+    for (size_t c = 0; c < 2; c++)
+        k->state[n++] = v[k->space->size - 2 + c] & (uint32_t)(cluster->members >> 32 * c);
     k->state[n++] = (uint32_t)__builtin_ctzll(cluster->members);
     return aphi_intern_number(&k->states, k->state, n * sizeof *k->state);
 }
 
 /* Loads a cluster state into k->v, with all other components removed. Returns the budgets, followed by two words of
- * removed components; valid until a state is interned. */
+ * removed components and the phase; valid until a state is interned. */
 static const uint32_t *load_state(aphi_independence *k, const cluster_info *cluster, uint32_t state)
 {
     const aphi_reduced_model *g = &k->space->model;
@@ -279,6 +366,8 @@ static const uint32_t *load_state(aphi_independence *k, const cluster_info *clus
         k->v[c] = cluster->members >> c & 1 ? *p++ : g->components[c].states;
     for (size_t i = 0; i < cluster->inner_count; i++)
         k->v[g->component_count + cluster->inner[i]] = *p++;
+    for (size_t i = 0; i < 2; i++)
+        k->v[k->space->size - 2 + i] = p[cluster->outer_count + 3 + i];
     return p;
 }
 
@@ -302,7 +391,8 @@ static uint32_t current_state(aphi_independence *k, const cluster_info *cluster,
     for (size_t c = 0; c < k->space->model.component_count; c++)
         if (cluster->receivers >> c & 1 && v[c] == k->space->model.components[c].states)
             removed |= UINT64_C(1) << c;
-    uint32_t state = intern_state(k, cluster, v, budgets, removed & ~cluster->members);
+    uint32_t phase = k->space->races ? k->phase_of[v[k->space->model.target]] * 2 : 0;
+    uint32_t state = intern_state(k, cluster, v, budgets, removed & ~cluster->members, phase);
     free(budgets);
     return state;
 }
@@ -335,18 +425,19 @@ static bool settle_member(aphi_independence *k, const cluster_info *cluster, siz
             const aphi_reduced_port *port = &g->ports[m->port];
             if (!((cluster->members | removed) >> port->owner & 1))
                 log_send(k, port->channel_of[c],
-                         aphi_state_space_entry(k->space, port->channel_of[c], m->class, c, false));
+                         aphi_state_space_entry(k->space, port->channel_of[c], m->class, c, k->space->races));
         }
         if (c == g->target)
             log_send(k, VISIBLE, first);
     }
 }
 
-/* Takes a forced receive from another member. */
+/* Takes a forced receive from another member. With races, it may have to wait for a mark. */
 static bool receive_forced(aphi_independence *k, const cluster_info *cluster, size_t c)
 {
     aphi_space_step step;
-    if (!aphi_state_space_forced_receive(k->space, k->v, c, &step) || !(cluster->members >> step.sender & 1))
+    if (k->space->races || !aphi_state_space_forced_receive(k->space, k->v, c, &step) ||
+        !(cluster->members >> step.sender & 1))
         return false;
     if (c == k->space->model.target)
         log_send(k, VISIBLE, step.move);
@@ -394,7 +485,12 @@ static uint32_t find_move(const aphi_independence *k, const choice *x)
     return NONE;
 }
 
-/* Returns true if the choice is an enabled step within the cluster. */
+static bool is_same_choice(const choice *x, const choice *y)
+{
+    return x->agent == y->agent && x->channel == y->channel && x->entry == y->entry && x->sender == y->sender;
+}
+
+/* Returns true if the choice is an enabled step within the cluster, and allowed. */
 static bool is_inner_step(aphi_independence *k, const choice *x)
 {
     aphi_state_space_list_steps(k->space, k->v);
@@ -402,9 +498,15 @@ static bool is_inner_step(aphi_independence *k, const choice *x)
         const aphi_space_step *s = &k->space->steps[i];
         bool sync = s->channel == APHI_REDUCED_NO_CHANNEL;
         if (s->agent == x->agent && s->channel == x->channel && (sync ? s->sender == x->sender : s->entry == x->entry))
-            return true;
+            return s->allowed;
     }
     return false;
+}
+
+/* Returns true if a message from outside may be received in k->v: it or its receiver is marked. */
+static bool is_allowed(const aphi_independence *k, const choice *x)
+{
+    return !k->space->races || aphi_state_space_is_marked(k->space, k->v, x->agent) || x->entry % 2;
 }
 
 /* Returns the index of an outer channel, or outer_count. */
@@ -419,12 +521,13 @@ static size_t outer_index(const cluster_info *cluster, uint32_t channel)
 static result compute_step(aphi_independence *k, const cluster_info *cluster, uint32_t state, const choice *x)
 {
     const uint32_t *from = load_state(k, cluster, state);
-    uint32_t *budgets = aphi_copy(from, (cluster->outer_count + 2) * sizeof *budgets);
+    uint32_t *budgets = aphi_copy(from, (cluster->outer_count + 3) * sizeof *budgets);
     uint64_t removed = from[cluster->outer_count] | (uint64_t)from[cluster->outer_count + 1] << 32;
     size_t outer = outer_index(cluster, x->channel);
     result r = {NONE, 0};
     uint32_t move = find_move(k, x);
-    if (move != NONE && (outer < cluster->outer_count ? budgets[outer] > 0 : is_inner_step(k, x))) {
+    if (move != NONE &&
+        (outer < cluster->outer_count ? budgets[outer] > 0 && is_allowed(k, x) : is_inner_step(k, x))) {
         if (outer < cluster->outer_count) {
             budgets[outer] -= k->space->model.channels[x->channel].sends_left != NULL;
             aphi_state_space_put(k->space, k->v, x->channel, x->entry);
@@ -439,7 +542,7 @@ static result compute_step(aphi_independence *k, const cluster_info *cluster, ui
         }
         aphi_state_space_apply(k->space, k->v, &step);
         settle_members(k, cluster, removed);
-        r.state = intern_state(k, cluster, k->v, budgets, removed);
+        r.state = intern_state(k, cluster, k->v, budgets, removed, budgets[cluster->outer_count + 2]);
         r.sent = aphi_intern_number(&k->sent, k->log, k->log_count * sizeof *k->log);
     }
     free(budgets);
@@ -496,9 +599,36 @@ typedef struct game {
 
 static bool play_game(game *q, uint32_t second, uint32_t first, uint32_t lead);
 
-static bool is_same_choice(const choice *x, const choice *y)
+/* Returns the state after a receive of the target: nothing depends on it yet. */
+static uint32_t clear_state(aphi_independence *k, const cluster_info *cluster, uint32_t state)
 {
-    return x->agent == y->agent && x->channel == y->channel && x->entry == y->entry && x->sender == y->sender;
+    const uint32_t *from = load_state(k, cluster, state);
+    uint32_t *budgets = aphi_copy(from, (cluster->outer_count + 3) * sizeof *budgets);
+    uint64_t removed = from[cluster->outer_count] | (uint64_t)from[cluster->outer_count + 1] << 32;
+    aphi_state_space_clear_marks(k->space, k->v);
+    uint32_t cleared = intern_state(k, cluster, k->v, budgets, removed, budgets[cluster->outer_count + 2] | 1);
+    free(budgets);
+    return cleared;
+}
+
+static uint32_t clear_lead(aphi_independence *k, uint32_t lead)
+{
+    size_t size;
+    const channel_entry *l = aphi_intern_key(&k->sent, lead, &size);
+    k->log_count = 0;
+    for (size_t i = 0; i < size / sizeof *l; i++)
+        log_send(k, l[i].channel, l[i].entry & ~1u);
+    return aphi_intern_number(&k->sent, k->log, k->log_count * sizeof *k->log);
+}
+
+/* With races, the target may receive: all marks are cleared. */
+static bool match_clear(game *q, uint32_t second, uint32_t first, uint32_t lead)
+{
+    game after = *q;
+    after.t.entry &= ~1u;
+    uint32_t s = clear_state(q->k, q->cluster, second), f = clear_state(q->k, q->cluster, first);
+    uint32_t cleared = clear_lead(q->k, lead);
+    return (s == second && f == first && cleared == lead) || play_game(&after, s, f, cleared);
 }
 
 static bool is_inner(const game *q, const choice *x)
@@ -532,21 +662,31 @@ static bool match_choice(game *q, uint32_t second, uint32_t first, uint32_t lead
     return new != NONE && play_game(q, s.state, f.state, new);
 }
 
+/* Returns true if a message of the class may be marked: in a later phase, only if it can depend on the target. */
+static bool may_depend(const aphi_independence *k, uint32_t phase, uint32_t class)
+{
+    const uint64_t *set = aphi_intern_key(&k->phases, phase / 2, NULL);
+    return !(phase & 1) || set[class / 64] >> class % 64 & 1;
+}
+
 /* Adds the messages that the environment may offer in k->v. Messages behind that of t in its queue cannot precede t. */
 static size_t list_outer_choices(const game *q, const uint32_t *budgets, choice *all, size_t n)
 {
     const aphi_reduced_model *g = &q->k->space->model;
+    uint32_t races = q->k->space->races, phase = budgets[q->cluster->outer_count + 2];
     for (size_t i = 0; i < q->cluster->outer_count; i++) {
         uint32_t channel = q->cluster->outer[i], owner = g->ports[g->channels[channel].port].owner;
         const uint64_t *accepts = &g->components[owner].accepts[q->k->v[owner] * g->words];
         for (size_t j = 0; budgets[i] > 0 && j < q->k->possible_count[channel]; j++) {
             const channel_entry *p = &q->k->possible[channel][j];
             uint32_t class = aphi_state_space_class(q->k->space, p->entry);
-            bool is_t = channel == q->t.channel && p->entry == q->t.entry;
+            bool is_t = channel == q->t.channel && (p->entry | races) == (q->t.entry | races);
             bool behind = !is_t && channel == q->t.channel && !g->channels[channel].bag;
             if (!(accepts[class / 64] >> class % 64 & 1) || behind)
                 continue;
             all[n++] = is_t ? q->t : (choice){owner, channel, p->entry, p->channel};
+            if (races && !is_t && may_depend(q->k, phase, class))
+                all[n++] = (choice){owner, channel, p->entry | 1, p->channel};
         }
     }
     return n;
@@ -566,9 +706,9 @@ static size_t max_choices(const game *q)
 {
     size_t n = q->k->space->model.component_count * q->k->space->model.component_count;
     for (size_t i = 0; i < q->cluster->outer_count; i++)
-        n += q->k->possible_count[q->cluster->outer[i]];
+        n += 2 * q->k->possible_count[q->cluster->outer[i]];
     for (size_t i = 0; i < q->cluster->inner_count; i++)
-        n += q->k->possible_count[q->cluster->inner[i]];
+        n += 2 * q->k->possible_count[q->cluster->inner[i]];
     return n;
 }
 
@@ -583,6 +723,8 @@ static bool try_choices(game *q, uint32_t second, uint32_t first, uint32_t lead)
     for (size_t i = 0; i < n && matched; i++)
         matched = match_choice(q, second, first, lead, &all[i]);
     free(all);
+    if (matched && q->k->space->races)
+        matched = match_clear(q, second, first, lead);
     return matched;
 }
 
@@ -635,12 +777,33 @@ static result run_to_rest(aphi_independence *k, const cluster_info *cluster, res
     return (result){k->rested[at].state, new_lead(k, r.sent, k->rested[at].sent, k->nothing)};
 }
 
+/* Returns true if no other message in the same bag, now or later, is like that of the step. */
+static bool is_unique(const aphi_independence *k, const uint32_t *v, const aphi_space_step *step)
+{
+    const aphi_reduced_model *g = &k->space->model;
+    if (step->channel == APHI_REDUCED_NO_CHANNEL || !g->channels[step->channel].bag)
+        return true;
+    const aphi_reduced_port *port = &g->ports[g->channels[step->channel].port];
+    uint32_t class = aphi_state_space_class(k->space, step->entry);
+    size_t n, equal = 0;
+    const uint32_t *entries = aphi_state_space_content(k->space, v, step->channel, &n);
+    for (size_t i = 0; i < n; i++)
+        equal += (entries[i] | 1) == (step->entry | 1);
+    for (size_t c = 0; c < g->component_count; c++)
+        if (port->channel_of[c] == step->channel && (!g->channels[step->channel].has_sender || c == step->sender) &&
+            g->components[c].may_send[v[c] * g->words + class / 64] >> class % 64 & 1)
+            equal++;
+    return equal == 1;
+}
+
 bool aphi_independence_check(aphi_independence *k, const uint32_t *v, const aphi_space_step *step)
 {
     const cluster_info *cluster = &k->clusters[step->agent];
     if (!cluster->usable || step->enqueues)
         return false;
     game q = {k, cluster, {step->agent, step->channel, step->entry, step->sender}};
+    if (k->space->races && !is_unique(k, v, step))
+        return false;
     uint32_t now = current_state(k, cluster, v);
     result r = take_choice(k, cluster, now, &q.t);
     return r.state != NONE && play_game(&q, now, r.state, r.sent);

@@ -32,7 +32,7 @@ struct aphi_sequence_search {
     const aphi_alts *model;
     aphi_sequence_search_options options;
     aphi_state_space space;
-    aphi_independence *independence; /* NULL with races */
+    aphi_independence *independence; /* NULL with a causal history */
     aphi_sequence_dfa sequences;
     aphi_intern events;              /* five words, and three for each candidate of the race set */
     aphi_intern memo;
@@ -327,7 +327,7 @@ static bool take_independent(aphi_sequence_search *l, uint32_t *v)
     size_t count = l->space.step_count;
     aphi_space_step *steps = aphi_copy(l->space.steps, count * sizeof *steps);
     size_t i = 0;
-    while (i < count && !aphi_independence_check(l->independence, v, &steps[i]))
+    while (i < count && !(steps[i].allowed && aphi_independence_check(l->independence, v, &steps[i])))
         i++;
     aphi_state_space_list_steps(&l->space, v);
     if (i < count)
@@ -402,7 +402,7 @@ static void run_search(aphi_sequence_search *l)
     uint32_t *v = aphi_alloc(l->space.size * sizeof *v);
     l->packed = aphi_alloc(l->space.size * (sizeof *v + 1));
     aphi_state_space_initial(&l->space, v);
-    l->independence = l->options.races ? NULL : aphi_independence_open(&l->space);
+    l->independence = l->space.has_history ? NULL : aphi_independence_open(&l->space);
     l->root = explore_from(l, v);
     while (l->event_count > 0)
         l->root = aphi_sequence_dfa_prepend(&l->sequences, l->event_stack[--l->event_count], l->root);

@@ -131,7 +131,7 @@ static void mark_knowing(const aphi_state_space *sp, uint32_t *v, uint64_t mask)
         set_known_set(sp, v, known_set(sp, v) | mask);
 }
 
-static bool is_knowing(const aphi_state_space *sp, const uint32_t *v, size_t c)
+bool aphi_state_space_is_marked(const aphi_state_space *sp, const uint32_t *v, size_t c)
 {
     return sp->latest_order && known_set(sp, v) >> c & 1;
 }
@@ -245,7 +245,7 @@ static void enqueue(aphi_state_space *sp, uint32_t *v, const aphi_reduced_port *
     uint32_t channel = port->channel_of[c];
     bool sync = sp->model.components[c].kind[v[c]] == APHI_REDUCED_SYNC;
     mark_knowing(sp, v, UINT64_C(1) << c);
-    uint32_t mark = sync ? 0 : sp->has_history ? record_send(sp, v, c, m) : is_knowing(sp, v, c);
+    uint32_t mark = sync ? 0 : sp->has_history ? record_send(sp, v, c, m) : aphi_state_space_is_marked(sp, v, c);
     aphi_state_space_put(sp, v, channel, (sync ? sync_entry : aphi_state_space_entry)(sp, channel, m->class, c, mark));
 }
 
@@ -298,7 +298,7 @@ bool aphi_state_space_forced_receive(const aphi_state_space *sp, const uint32_t 
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-static void forget_all(aphi_state_space *sp, uint32_t *v)
+void aphi_state_space_clear_marks(aphi_state_space *sp, uint32_t *v)
 {
     set_known_set(sp, v, 0);
     for (size_t i = 0; i < sp->model.channel_count; i++)
@@ -350,7 +350,7 @@ void aphi_state_space_apply(aphi_state_space *sp, uint32_t *v, const aphi_space_
         knowing |= UINT64_C(1) << step->sender;
     }
     if (sp->latest_order && step->agent == sp->model.target)
-        forget_all(sp, v);
+        aphi_state_space_clear_marks(sp, v);
     mark_knowing(sp, v, knowing);
 }
 
@@ -381,7 +381,7 @@ static void list_entry_steps(aphi_state_space *sp, aphi_space_step step, uint32_
 static void list_channel_steps(aphi_state_space *sp, const uint32_t *v, aphi_space_step step, uint32_t end)
 {
     const aphi_reduced_channel *channel = &sp->model.channels[step.channel];
-    bool knowing = !sp->latest_order || is_knowing(sp, v, step.agent);
+    bool knowing = !sp->latest_order || aphi_state_space_is_marked(sp, v, step.agent);
     size_t n;
     const uint32_t *e = aphi_state_space_content(sp, v, step.channel, &n);
     for (size_t i = 0; i < (channel->bag ? n : n > 0); i++) {
@@ -419,7 +419,7 @@ static void list_sync_steps(aphi_state_space *sp, const uint32_t *v, aphi_space_
             continue;
         step.sender = (uint16_t)c;
         step.sync = true;
-        step.allowed = !sp->latest_order || is_knowing(sp, v, step.agent) || is_knowing(sp, v, c);
+        step.allowed = !sp->latest_order || aphi_state_space_is_marked(sp, v, step.agent) || aphi_state_space_is_marked(sp, v, c);
         add_step(sp, step);
     }
 }

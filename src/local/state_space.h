@@ -61,6 +61,10 @@ void aphi_state_space_local_event(aphi_state_space *sp, uint32_t *v);
 bool aphi_state_space_send(aphi_state_space *sp, uint32_t *v, size_t c);
 /* Returns true if c receives from a single queue only and accepts its front: a step without a choice. */
 bool aphi_state_space_forced_receive(const aphi_state_space *sp, const uint32_t *v, size_t c, aphi_space_step *step);
+/* Returns true if a component depends on the target's last receive. */
+bool aphi_state_space_is_marked(const aphi_state_space *sp, const uint32_t *v, size_t c);
+/* Clears all marks, as a receive of the target does. */
+void aphi_state_space_clear_marks(aphi_state_space *sp, uint32_t *v);
 /* Takes a step. With races, a receive of the target clears all bits. */
 void aphi_state_space_apply(aphi_state_space *sp, uint32_t *v, const aphi_space_step *step);
 /* Removes components that can no longer influence the target or a component in `also`, and their messages. */

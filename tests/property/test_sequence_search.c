@@ -155,6 +155,13 @@ static void flat(void **state)
     compare((random_shape){5, 6, 1, 7, APHI_MEDIUM_PAIR, 1, true});
 }
 
+/* Most ports have one sender, so components form clusters, whose steps may be taken alone. */
+static void clusters(void **state)
+{
+    (void)state;
+    compare((random_shape){6, 9, 1, 6, APHI_MEDIUM_PAIR, 0, true});
+}
+
 static void all_mediums(void **state)
 {
     (void)state;
@@ -166,7 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(asynchronous_pairs), cmocka_unit_test(mixed_pairs), cmocka_unit_test(synchronous),
         cmocka_unit_test(unordered),          cmocka_unit_test(queues),      cmocka_unit_test(synchronous_queues),
-        cmocka_unit_test(flat),               cmocka_unit_test(all_mediums),
+        cmocka_unit_test(flat),               cmocka_unit_test(clusters),    cmocka_unit_test(all_mediums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
