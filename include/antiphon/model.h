@@ -91,7 +91,8 @@ int aph_either_(aph *m, size_t n, const char *const *names);
  * the search abandons the branch at once. In rpc models with many branches, call it as soon as the value is certain. */
 void aph_foretell(aph *m, const char *field, aph_value value);
 /* Like aph_choose and aph_choose_within, for a value that the response will contain in this field ("tag.opaque" is the
- * field "opaque" of the field "tag"). If the observed response is known, the value is taken from it. */
+ * field "opaque" of the field "tag", and "path.1" the second item of the array "path"). If the observed response is
+ * known, the value is taken from it. A response without the choice there is an error of the model. */
 aph_value aph_choose_shown(aph *m, aph_kind sort, const char *field, const char *name);
 aph_value aph_choose_within_shown(aph *m, int64_t low, int64_t high, const char *field, const char *name);
 /* Like aph_either, but alternative i also announces values[i] for the field, as aph_foretell does. values[i] may be one

@@ -551,7 +551,16 @@ static int64_t time_again(const check *c, int64_t times, int64_t least, int64_t 
     return limit && limit < ms ? limit : ms;
 }
 
-/* Judges the history without these promises. *lost: it has lost responses. */
+/* The search with promises missed an error of the model. */
+static void replace_result(aph_check_result *failure, const aph_check_result *error)
+{
+    failure->evidence = APH_NIL;
+    aphi_check_result_error(failure, error->error, error->message);
+    failure->line = error->line;
+}
+
+/* Judges the history without these promises. *lost: it has lost responses. If the model is found to make an invalid
+ * call, this error replaces the failure. */
 static aph_check_verdict judge_again(const check *source, manner how, unsigned dropped, int64_t ms, bool *lost)
 {
     aph_model model = aphi_promises_drop(source->model, dropped);
@@ -566,6 +575,8 @@ static aph_check_verdict judge_again(const check *source, manner how, unsigned d
     check_until_done(c, (manner){0});
     aph_check_verdict verdict = r->verdict;
     *lost = r->observations > r->operations + r->responses;
+    if (r->error == APH_CHECK_MODEL_CALL)
+        replace_result(source->result, r);
     aph_check_result_free(r);
     return verdict;
 }
@@ -648,6 +659,8 @@ static void verify_failure(check *c, manner how)
         wrong = APHI_PROMISE_ALIKE;
     else if (heavy && verdict == APH_CHECK_FAIL && (verdict = judge_without_any(c, how, promises)) == APH_CHECK_PASS)
         wrong = heavy;
+    if (c->result->verdict != APH_CHECK_FAIL)
+        return;
     if (wrong == APHI_PROMISE_ALIKE)
         check_distinguishing(c, how);
     else if (wrong)

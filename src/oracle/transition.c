@@ -75,6 +75,12 @@ typedef struct sent {
     aph_value message;
 } sent;
 
+/* A choice that the response of the step shows. */
+typedef struct shown {
+    const char *path;
+    aph_value choice;
+} shown;
+
 struct aphi_machine {
     const aph_model *model;
     bool rpc, lossy;
@@ -112,6 +118,8 @@ struct aphi_machine {
     size_t path_count, path_capacity;
     sent *sends;
     size_t send_count, send_capacity;
+    shown *shown;
+    size_t shown_count, shown_capacity;
 
     bool counts;              /* count the outcomes */
     outcome *outcomes;
@@ -316,12 +324,22 @@ static bool answer_decide(aphi_machine *m, const aph_event *event, aph_value *an
     return true;
 }
 
-/* The value at a path of fields, separated by points. */
-static aph_value value_at(aph_value answer, const char *field)
+static aph_value part_of(aph_value v, const char *name, size_t n)
 {
-    for (const char *point; (point = strchr(field, '.')); field = point + 1)
-        answer = aph_field_(answer, field, (size_t)(point - field));
-    return aph_field_(answer, field, strlen(field));
+    size_t i = 0, digits = 0;
+    if (aph_kind_of(v) != APH_ARRAY)
+        return aph_field_(v, name, n);
+    for (; digits < n && digits < 9 && name[digits] >= '0' && name[digits] <= '9'; digits++)
+        i = i * 10 + (size_t)(name[digits] - '0');
+    return digits == n && n ? aph_at(v, i) : APH_NIL;
+}
+
+/* Returns the value at a path of fields and of positions in arrays, separated by points, or APH_NIL. */
+static aph_value value_at(aph_value response, const char *path)
+{
+    for (const char *point; (point = strchr(path, '.')); path = point + 1)
+        response = part_of(response, path, (size_t)(point - path));
+    return part_of(response, path, strlen(path));
 }
 
 static bool answer_choose(aphi_machine *m, const aph_event *event, aph_value *answer)
@@ -332,6 +350,8 @@ static bool answer_choose(aphi_machine *m, const aph_event *event, aph_value *an
                (!event->bounded || (aph_int_of(*answer) >= event->low && aph_int_of(*answer) <= event->high));
     }
     *answer = aph_symbol(event->sort, m->fresh++);
+    if (event->shown)
+        APHI_PUSH(m->shown, m->shown_count, m->shown_capacity, (shown){event->shown, *answer});
     return !event->bounded || (assume(m, aph_le(aph_int(event->low), *answer)) &&
                                assume(m, aph_le(substitute_known(m, *answer), aph_int(event->high))));
 }
@@ -429,7 +449,7 @@ static void begin_run(aphi_machine *m, const key *k)
     m->request_taken = !k->request;
     m->at_receive = false;
     m->replay_count = k->core->answers ? aph_count(k->core->answers) : 0;
-    m->replayed = m->log_count = m->path_count = m->send_count = m->branch_at = m->taken_count = 0;
+    m->replayed = m->log_count = m->path_count = m->send_count = m->shown_count = m->branch_at = m->taken_count = 0;
     m->store = k->core->store;
     m->fresh = k->core->fresh;
     if (aphi_bindings_count(&m->bindings))
@@ -459,6 +479,31 @@ static aph_value insert_message(aph_value outbox, int64_t to, aph_value message)
     return aph_set(queues, name, all);
 }
 
+/* Returns false if no message of the step has the choice at its path. Without a message, the response comes later. */
+static bool is_shown(aphi_machine *m, const shown *s)
+{
+    aph_value choice = substitute_known(m, s->choice);
+    for (size_t i = 0; i < m->send_count; i++) {
+        aph_value value = value_at(m->sends[i].message, s->path);
+        if (value && substitute_known(m, value) == choice)
+            return true;
+    }
+    return m->send_count == 0;
+}
+
+static bool shows_choices(aphi_machine *m)
+{
+    for (size_t i = 0; i < m->shown_count; i++)
+        if (!is_shown(m, &m->shown[i])) {
+            char text[160];
+            snprintf(text, sizeof text, "aph_choose_shown(\"%.60s\"): the response does not have the choice there; "
+                     "correct the path", m->shown[i].path);
+            set_fault(m, APH_FAULT_CALL, text, m->sends[0].message);
+            return false;
+        }
+    return true;
+}
+
 static bool store_sends(aphi_machine *m, aph_value *outbox)
 {
     const key *k = m->key;
@@ -470,6 +515,8 @@ static bool store_sends(aphi_machine *m, aph_value *outbox)
     if (k->mode == APHI_EXPECT)
         return m->sends[0].message == k->expected ||
                assume(m, substitute_known(m, aph_eq(m->sends[0].message, k->expected)));
+    if (!shows_choices(m))
+        return false;
     for (size_t i = 0; i < m->send_count; i++) {
         aph_value message = m->sends[i].message;
         /* The message must have a value even if it is not observed: t = t means that t is well-typed and in range. */
@@ -780,6 +827,7 @@ void aphi_machine_close(aphi_machine *m)
     free(m->log);
     free(m->path);
     free(m->sends);
+    free(m->shown);
     free(m->outcomes);
     free(m->taken_outcomes);
     aphi_bindings_deinit(&m->bindings);

@@ -161,6 +161,16 @@ err 'model within: aph_choose_within(5, 3, "die"): no integer in the range'
 model sorts 'aph_choose(m, APH_ARRAY, "list"); aph_send(m, q.from, aph_str("ok"));'
 run 42 check "$dir/sorts.c" "$dir/trace"
 err APH_STR
+# A choice that the response shows: in a field, or in an array in a field.
+printf '%s\n' '{"conn":1,"send":"x"}' '{"conn":1,"recv":{"path":["x","17"]}}' >"$dir/path"
+shows() { echo "aph_send(m, q.from, aph_record(\"path\", APH_ARRAY_OF(aph_str(\"x\"), aph_choose_shown(m, APH_STR, \"$1\", \"id\"))));"; }
+model shows "$(shows path.1)"
+run 0 check "$dir/shows.c" "$dir/path"
+for path in path.0 path.2 path.x path id; do
+    model hides "$(shows $path)"
+    run 42 check "$dir/hides.c" "$dir/path"
+    err "model hides: aph_choose_shown(\"$path\"): the response does not have the choice there"
+done
 # An undefined condition is valid.
 model divides 'if (!aph_decide(m, aph_lt(aph_div(aph_int(1), aph_int(0)), aph_int(2)), "less")) (void)0; aph_send(m, q.from, aph_str("ok"));'
 run 1 check "$dir/divides.c" "$dir/trace"
