@@ -19,12 +19,12 @@
  *             The environment is overapproximated: it may send any message that a sender ever sends on a channel, while
  *             that sender has sends left. Components are acyclic, so the game ends; results are memoized.
  * Races:      the copies also have marks: what depends on the target's last receive (sequence_search.c). The target is
- *             in no cluster. A choice needs a marked message or member, and messages of the lead have their marks. The
- *             environment may clear all marks at any time, in both copies: the target receives. So a step is independent
- *             only if it does not change which messages depend on which receives. If the second copy has not taken t
- *             when the marks are cleared, and no marked message can reach the cluster any more, it can never take t:
- *             there is no such run. The messages that may be marked after a receive of the target are overapproximated
- *             (phases).
+ *             in no cluster. A choice needs a marked message or member, and the messages of the lead have their marks.
+ *             The environment may clear all marks of both copies at any time, as when the target receives. So a step is
+ *             independent only if it does not change which messages depend on which receives. If the second copy has
+ *             not taken t when the marks are cleared, and no marked message can reach the cluster any more, it can
+ *             never take t: there is no such run. The messages that may be marked after a receive of the target are
+ *             overapproximated (phases).
  * Cost:       at most the states of a cluster times its steps; a lost game usually ends early. */
 #include "local/state_space.h"
 

@@ -419,7 +419,8 @@ static void list_sync_steps(aphi_state_space *sp, const uint32_t *v, aphi_space_
             continue;
         step.sender = (uint16_t)c;
         step.sync = true;
-        step.allowed = !sp->latest_order || aphi_state_space_is_marked(sp, v, step.agent) || aphi_state_space_is_marked(sp, v, c);
+        step.allowed = !sp->latest_order || aphi_state_space_is_marked(sp, v, step.agent) ||
+                       aphi_state_space_is_marked(sp, v, c);
         add_step(sp, step);
     }
 }
