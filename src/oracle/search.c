@@ -78,6 +78,10 @@ static const aphi_successor *run_request(aph_oracle *o, const aphi_request *a, s
                      : aphi_is_optional(o, a) ? APHI_DROP : APHI_KEEP;
     int64_t from = a->connection;
     aphi_core core = o->core;
+    if (o->connections && aphi_connections_discards(o, a)) {
+        *n = 0; /* a guess leads behind the close of the connection */
+        return NULL;
+    }
     if (from >= APH_ACCEPTED && !o->rpc) {
         from = aphi_outbox_own_number(&o->core, from);
         *n = 0;

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "trace/json_scan.h"
 #include "trace/reader.h"
+#include "value/heap.h"
 
 enum { BUFFER_DEFAULT = 1 << 20, FORM_MAX_DEFAULT = 64 << 20 };
 
@@ -351,7 +352,7 @@ static void open_first(aphi_trace *t, aphi_observation *o)
     t->held = *o;
     t->has_held = true;
     t->held.number++;
-    if (o->kind == APHI_SENT)
+    if (o->kind == APHI_SENT && !aphi_is_signal(o->message))
         aphi_open_queue_renumber(aphi_open_requests_at(&t->open_requests, o->process));
     *o = (aphi_observation){.kind = APHI_SENT, .connection = o->connection, .process = o->process,
                             .message = APH_OPENED, .number = o->number, .ends = APHI_NO_NUMBER, .line = o->line};

@@ -66,6 +66,14 @@ judge 0 limit '{"conn":1,"open":true}' '{"conn":1,"recv":"welcome"}' '{"conn":1,
     '{"conn":2,"recv":"welcome"}' '{"conn":2,"send":"count"}' '{"conn":2,"send":"count"}' '{"conn":2,"recv":2}' '{"conn":2,"recv":1}'
 judge 1 limit '{"conn":1,"open":true}' '{"conn":1,"recv":"welcome"}' '{"conn":1,"close":true}' '{"conn":2,"open":true}' \
     '{"conn":2,"recv":"welcome"}' '{"conn":2,"send":"count"}' '{"conn":2,"send":"count"}' '{"conn":2,"recv":1}' '{"conn":2,"recv":2}'
+# A connection whose first line is an end was opened before it.
+for end in shut close abort; do
+    judge 7 greeter "{\"conn\":1,\"$end\":true}"
+    judge 0 greeter "{\"conn\":1,\"$end\":true}" '{"conn":2,"send":"ping"}' '{"conn":2,"recv":"hello"}'
+    run 0 check --derive "$examples/greeter.c" "$dir/trace.jsonl"
+done
+judge 1 greeter '{"conn":1,"closed":true}'
+judge 1 greeter '{"conn":1,"reset":true}'
 # Nothing may follow an end, and a connection is opened once.
 judge 14 greeter '{"conn":1,"open":true}' '{"conn":1,"close":true}' '{"conn":1,"recv":"hello"}'
 judge 14 greeter '{"conn":1,"open":true}' '{"conn":1,"open":true}'

@@ -8,6 +8,7 @@
 #include "random_server.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { STATES = 3, ITEMS = 5, ACTIONS_MOST = 3 };
 
@@ -71,12 +72,20 @@ static void perform(aph *m, aph_value *open, int64_t from, action_kind kind, int
     }
 }
 
+static bool contains(aph_value connections, int64_t connection)
+{
+    return aph_count(without(connections, connection)) < aph_count(connections);
+}
+
+/* It depends on the promise that nothing is received from a connection after it was closed or broken. */
 static void step(aph *m, aph_value *state)
 {
     const struct table *t = aph_data(m);
     aph_request q = aph_recv(m);
     aph_value open = aph_field(*state, "open"), own = aph_field(*state, "own");
     aph_value key = t->by_connection ? aph_int(q.from) : aph_str("all"), current = aph_get(own, key);
+    if (q.message != APH_OPENED && !contains(open, q.from))
+        abort();
     const rule *r = &t->rules[current ? aph_int_of(current) : 0][item_of(q.message)];
     if (q.message == APH_OPENED)
         open = aph_push(open, aph_int(q.from));
