@@ -328,6 +328,8 @@ typedef struct race_query {
 
 static bool is_open(const race_query *r, uint32_t port, uint32_t label)
 {
+    if (r->h->available)
+        return true;
     const aphi_reduced_component *comp = &r->h->model->components[r->h->model->target];
     uint32_t state = r->receive[STATE];
     for (uint32_t i = comp->first[state]; i < comp->first[state + 1]; i++)
@@ -398,17 +400,33 @@ size_t aphi_causal_history_count(const aphi_causal_history *h, const uint32_t *r
     return count;
 }
 
+/* Stands for the receive in which the target waits at the end: it has no partner. */
+static uint32_t *make_last_receive(const aphi_causal_history *h, const uint32_t *record, const uint32_t *v)
+{
+    const uint32_t *clocks = aphi_intern_key(&h->clocks, record[h->model->component_count], NULL);
+    uint32_t *e = aphi_alloc_zero(h->event_size * sizeof *e);
+    e[OP] = APHI_ALTS_RECEIVE;
+    e[PEER] = UINT32_MAX;
+    e[STATE] = v[h->model->target];
+    memcpy(e + CLOCK, clocks + h->model->target * h->width, h->width * sizeof *e);
+    return e;
+}
+
 aphi_causal_event aphi_causal_history_event(const aphi_causal_history *h, const uint32_t *record, const uint32_t *v,
                                             size_t index, aphi_race_candidate **candidates)
 {
     const aphi_reduced_model *g = h->model;
     size_t count;
     const uint32_t *e = events_of(h, record, g->target, &count) + index * h->event_size;
+    uint32_t *last = index == count ? make_last_receive(h, record, v) : NULL;
+    e = last ? last : e;
     race_query r = {.h = h, .record = record, .receive = e, .index = index};
     for (size_t port = 0; e[OP] == APHI_ALTS_RECEIVE && port < g->port_count; port++)
         for (size_t c = 0; g->ports[port].owner == g->target && c < g->component_count; c++)
             if (c != g->target)
                 add_racing_sends(&r, v, c, port);
     *candidates = r.found;
-    return (aphi_causal_event){e[OP], e[SYNC], e[PORT], e[LABEL], e[PEER], r.count};
+    aphi_causal_event event = {e[OP], e[SYNC], e[PORT], e[LABEL], e[PEER], r.count};
+    free(last);
+    return event;
 }

@@ -16,6 +16,7 @@
 typedef struct aphi_causal_history {
     const aphi_reduced_model *model;
     bool keeps_all;     /* all events of all components are recorded */
+    bool available;     /* race sets have messages that the receive is not open to */
     bool overflow;      /* more events than a stamp can number */
     size_t width; /* entries of a clock: one, or one for each component */
     size_t event_size;  /* words of an event */
@@ -56,7 +57,8 @@ void aphi_causal_history_add_sync(aphi_causal_history *h, uint32_t *record, cons
 void aphi_causal_history_clear_clock(aphi_causal_history *h, uint32_t *record, size_t component);
 
 /* For the end of a run, with the components in the states v. The functions return the number of target events; and one
- * of these events, with its race set, unsorted and malloc()ed. */
+ * of these events, with its race set, unsorted and malloc()ed. The event after the last one stands for the receive in
+ * which the target waits. */
 size_t aphi_causal_history_count(const aphi_causal_history *h, const uint32_t *record);
 aphi_causal_event aphi_causal_history_event(const aphi_causal_history *h, const uint32_t *record, const uint32_t *v,
                                             size_t index, aphi_race_candidate **candidates);

@@ -46,6 +46,7 @@ struct aphi_sequence_search {
 };
 
 enum { EVENT_OP, EVENT_SYNC, EVENT_PORT, EVENT_LABEL, EVENT_PEER, EVENT_SIZE };
+enum { WAIT = 255 }; /* instead of EVENT_OP: the component waits forever */
 
 /* ---- events of the target ---------------------------------------------------------------------------------------- */
 
@@ -89,11 +90,12 @@ static size_t sort_candidates(uint32_t *event, size_t first, size_t n)
     return first + 3 * aphi_race_candidates_sort((aphi_race_candidate *)&event[first], (n - first) / 3);
 }
 
-/* Adds the race set of a receive of the target: its other steps, without duplicates. The steps must be listed. */
-static size_t add_race_set(const aphi_sequence_search *l, const aphi_space_step *taken, uint32_t *event, size_t n)
+/* Lists the race set of a receive of the target: its other steps. The steps must be listed. */
+static size_t list_race_set(const aphi_sequence_search *l, const aphi_space_step *taken, aphi_race_candidate **found)
 {
     const aphi_state_space *y = &l->space;
-    size_t target = y->model.target, first = n;
+    size_t target = y->model.target, n = 0;
+    aphi_race_candidate *candidates = aphi_alloc((y->step_count + 1) * sizeof *candidates);
     for (uint32_t i = y->first_step[target]; i < y->first_step[target + 1]; i++) {
         const aphi_space_step *s = &y->steps[i];
         bool same = s->move == taken->move && s->channel == taken->channel && s->sender == taken->sender &&
@@ -101,25 +103,53 @@ static size_t add_race_set(const aphi_sequence_search *l, const aphi_space_step 
         if (same && !s->duplicate)
             continue;
         const aphi_reduced_move *m = &y->model.components[target].moves[s->move];
-        uint32_t candidate[3] = {m->port, m->label, s->sender};
-        memcpy(&event[n], candidate, sizeof candidate);
-        n += 3;
+        candidates[n++] = (aphi_race_candidate){m->port, m->label, s->sender};
     }
-    return sort_candidates(event, first, n);
+    *found = candidates;
+    return n;
 }
 
-static void record_receive(aphi_sequence_search *l, const aphi_space_step *step)
+/* Records an event with a race set. */
+static void record_with_races(aphi_sequence_search *l, const uint32_t *event, const aphi_race_candidate *candidates,
+                              size_t count)
+{
+    uint32_t *all = aphi_alloc((EVENT_SIZE + 3 * count) * sizeof *all);
+    memcpy(all, event, EVENT_SIZE * sizeof *all);
+    if (count)
+        memcpy(all + EVENT_SIZE, candidates, 3 * count * sizeof *all);
+    record_event(l, all, sort_candidates(all, EVENT_SIZE, EVENT_SIZE + 3 * count));
+    free(all);
+}
+
+static void record_receive(aphi_sequence_search *l, const uint32_t *v, const aphi_space_step *step)
 {
     const aphi_state_space *y = &l->space;
     const aphi_reduced_move *m = &y->model.components[y->model.target].moves[step->move];
-    uint32_t *event = aphi_alloc((EVENT_SIZE + 3 * y->step_count) * sizeof *event);
-    event[EVENT_OP] = APHI_ALTS_RECEIVE;
-    event[EVENT_SYNC] = step->sync;
-    event[EVENT_PORT] = m->port;
-    event[EVENT_LABEL] = m->label;
-    event[EVENT_PEER] = step->sender;
-    record_event(l, event, l->space.latest_order ? add_race_set(l, step, event, EVENT_SIZE) : EVENT_SIZE);
-    free(event);
+    uint32_t event[EVENT_SIZE] = {APHI_ALTS_RECEIVE, step->sync, m->port, m->label, step->sender};
+    aphi_race_candidate *candidates = NULL;
+    size_t count = 0;
+    if (y->latest_order)
+        count = l->options.available ? aphi_state_space_available(y, v, step, &candidates)
+                                     : list_race_set(l, step, &candidates);
+    record_with_races(l, event, candidates, count);
+    free(candidates);
+}
+
+/* Returns true if the target waits in a receive, and available messages are requested. */
+static bool shows_wait(const aphi_sequence_search *l, const uint32_t *v)
+{
+    const aphi_state_space *y = &l->space;
+    return l->options.available && y->model.components[y->model.target].kind[v[y->model.target]] == APHI_REDUCED_RECEIVE;
+}
+
+/* The target waits at the end of a run. */
+static void record_wait(aphi_sequence_search *l, const uint32_t *v)
+{
+    const aphi_state_space *y = &l->space;
+    aphi_race_candidate *candidates;
+    size_t count = aphi_state_space_available(y, v, NULL, &candidates);
+    record_with_races(l, (uint32_t[EVENT_SIZE]){WAIT}, candidates, count);
+    free(candidates);
 }
 
 static const aphi_reduced_move *target_move(const aphi_sequence_search *l, const uint32_t *v)
@@ -132,7 +162,7 @@ static void apply_step(aphi_sequence_search *l, uint32_t *v, const aphi_space_st
 {
     size_t target = l->space.model.target;
     if (step->agent == target && !step->enqueues)
-        record_receive(l, step);
+        record_receive(l, v, step);
     else if (step->sender == target && step->enqueues != step->sync)
         record_send(l, target_move(l, v), step->sync);
     aphi_state_space_apply(&l->space, v, step);
@@ -352,11 +382,13 @@ static uint32_t sequence_of_history(aphi_sequence_search *l, uint32_t *v)
 {
     aphi_state_space *y = &l->space;
     uint32_t *history = aphi_state_space_history(y, v), set = APHI_SEQUENCE_DFA_END;
-    for (size_t i = aphi_causal_history_count(&y->history, history); i-- > 0;) {
+    size_t count = aphi_causal_history_count(&y->history, history);
+    for (size_t i = count + shows_wait(l, v); i-- > 0;) {
         aphi_race_candidate *candidates;
         aphi_causal_event e = aphi_causal_history_event(&y->history, history, v, i, &candidates);
         uint32_t *event = aphi_alloc((EVENT_SIZE + 3 * e.candidate_count) * sizeof *event);
-        memcpy(event, &(uint32_t[EVENT_SIZE]){e.op, e.sync, e.port, e.label, e.peer}, EVENT_SIZE * sizeof *event);
+        const uint32_t fields[EVENT_SIZE] = {i == count ? WAIT : e.op, e.sync, e.port, e.label, i == count ? 0 : e.peer};
+        memcpy(event, fields, sizeof fields);
         if (e.candidate_count)
             memcpy(event + EVENT_SIZE, candidates, 3 * e.candidate_count * sizeof *event);
         size_t size = sort_candidates(event, EVENT_SIZE, EVENT_SIZE + 3 * e.candidate_count);
@@ -381,8 +413,13 @@ static uint32_t explore_from(aphi_sequence_search *l, uint32_t *v)
             return sequence_of_history(l, v);
         if (target_is_done(l, v) && !blocked_agents(l) && !y->has_history)
             return APHI_SEQUENCE_DFA_END;
-        if (!y->allowed)
-            return blocked_agents(l) ? APHI_SEQUENCE_DFA_NONE : APHI_SEQUENCE_DFA_END;
+        if (!y->allowed && blocked_agents(l))
+            return APHI_SEQUENCE_DFA_NONE;
+        if (!y->allowed) {
+            if (shows_wait(l, v))
+                record_wait(l, v);
+            return APHI_SEQUENCE_DFA_END;
+        }
         aphi_state_space_find_enablers(y, v);
         if (y->latest_order && has_stuck_agent(l))
             return APHI_SEQUENCE_DFA_NONE;
@@ -402,6 +439,7 @@ static void run_search(aphi_sequence_search *l)
     uint32_t *v = aphi_alloc(l->space.size * sizeof *v);
     l->packed = aphi_alloc(l->space.size * (sizeof *v + 1));
     aphi_state_space_initial(&l->space, v);
+    l->space.history.available = l->options.available;
     l->independence = l->space.has_history ? NULL : aphi_independence_open(&l->space);
     l->root = explore_from(l, v);
     while (l->event_count > 0)
@@ -480,9 +518,10 @@ static bool enumerate_set(enumeration *w, uint32_t set, size_t depth, uint32_t s
     size_t n;
     bool empty;
     const aphi_sequence_dfa_edge *edges = aphi_sequence_dfa_edges(&l->sequences, set, &n, &empty);
+    APHI_RESERVE(w->events, w->capacity, depth + 1);
+    w->events[depth] = (aphi_local_event){.state = state};
     if (empty && !w->visit(w->context, w->events, depth))
         return false;
-    APHI_RESERVE(w->events, w->capacity, depth + 1);
     for (size_t i = 0; i < n; i++) {
         size_t size;
         const uint32_t *e = aphi_intern_key(&l->events, edges[i].first, &size);
@@ -491,6 +530,12 @@ static bool enumerate_set(enumeration *w, uint32_t set, size_t depth, uint32_t s
                                               .peer = e[EVENT_PEER], .state = state,
                                               .race = (const aphi_race_candidate *)(e + EVENT_SIZE),
                                               .race_count = (size / sizeof *e - EVENT_SIZE) / 3};
+        if (e[EVENT_OP] == WAIT) {
+            w->events[depth].op = APHI_ALTS_RECEIVE;
+            if (!w->visit(w->context, w->events, depth))
+                return false;
+            continue;
+        }
         const aphi_alts_component *c = &l->model->components[l->space.model.target];
         if (!enumerate_set(w, edges[i].rest, depth + 1, state_after(c, state, e)))
             return false;

@@ -38,6 +38,7 @@ typedef enum aphi_sequence_search_status {
 
 typedef struct aphi_sequence_search_options {
     bool races;
+    bool available;                    /* with races: also messages that the receive is not open to */
     size_t states_max;                 /* memoized states; 0: no limit */
     const volatile sig_atomic_t *stop; /* ends the search when set; may be NULL */
 } aphi_sequence_search_options;
@@ -51,7 +52,9 @@ void aphi_sequence_search_close(aphi_sequence_search *l);
 aphi_sequence_search_status aphi_sequence_search_outcome(const aphi_sequence_search *l);
 /* Returns the number of sequences, or UINT64_MAX if there are at least that many. */
 uint64_t aphi_sequence_search_count(const aphi_sequence_search *l);
-/* Calls `visit` for each sequence until it returns false, and returns its last result. Events are valid in the call. */
+/* Calls `visit` for each sequence until it returns false, and returns its last result. Events are valid in the call.
+ * events[count] has the state at the end and, if the component waits there and available messages are requested, the
+ * race set of that receive. */
 typedef bool aphi_sequence_search_visit(void *context, const aphi_local_event *events, size_t count);
 bool aphi_sequence_search_each(const aphi_sequence_search *l, aphi_sequence_search_visit *visit, void *context);
 

@@ -138,6 +138,18 @@ bool aphi_state_space_is_marked(const aphi_state_space *sp, const uint32_t *v, s
 
 /* ---- setup ------------------------------------------------------------------------------------------------------- */
 
+static void list_labels(aphi_state_space *sp)
+{
+    const aphi_reduced_model *g = &sp->model;
+    sp->label_of = aphi_alloc_zero((g->words * 64 + 1) * sizeof *sp->label_of);
+    for (size_t c = 0; c < g->component_count; c++)
+        for (uint32_t i = 0; i < g->components[c].first[g->components[c].states]; i++) {
+            const aphi_reduced_move *m = &g->components[c].moves[i];
+            if (m->port < g->port_count && g->ports[m->port].owner == g->target && c != g->target)
+                sp->label_of[m->class] = m->label;
+        }
+}
+
 aphi_reduced_status aphi_state_space_init(aphi_state_space *sp, const aphi_alts *a, size_t target, bool races)
 {
     *sp = (aphi_state_space){.races = races};
@@ -153,6 +165,8 @@ aphi_reduced_status aphi_state_space_init(aphi_state_space *sp, const aphi_alts 
     sp->contents = aphi_alloc_zero((sp->model.channel_count + 1) * sizeof *sp->contents);
     for (size_t i = 0; i < sp->model.channel_count; i++)
         aphi_intern_number(&sp->contents[i], "", 0);
+    if (status == APHI_REDUCED_READY)
+        list_labels(sp);
     return status;
 }
 
@@ -160,7 +174,7 @@ void aphi_state_space_free(aphi_state_space *sp)
 {
     for (size_t i = 0; i < sp->model.channel_count; i++)
         aphi_intern_free(&sp->contents[i]);
-    APHI_FREE_ALL(sp->contents, sp->steps, sp->scratch);
+    APHI_FREE_ALL(sp->contents, sp->steps, sp->label_of, sp->scratch);
     if (sp->has_history)
         aphi_causal_history_close(&sp->history);
     aphi_reduced_model_free(&sp->model);
@@ -444,6 +458,58 @@ static void list_receives(aphi_state_space *sp, const uint32_t *v, size_t agent)
                 list_channel_steps(sp, v, step, next);
         }
     }
+}
+
+typedef struct availability {
+    const aphi_state_space *sp;
+    const uint32_t *v;
+    const aphi_space_step *taken;
+    aphi_race_candidate *found;
+    size_t count, capacity;
+} availability;
+
+/* Adds the first message of a queue, or all messages of a bag. */
+static void add_channel_messages(availability *a, uint32_t channel)
+{
+    const aphi_reduced_channel *c = &a->sp->model.channels[channel];
+    bool is_taken = a->taken && a->taken->channel == channel;
+    size_t n;
+    const uint32_t *e = aphi_state_space_content(a->sp, a->v, channel, &n);
+    for (size_t i = 0; i < (c->bag ? n : n > 0 && !is_taken); i++) {
+        if (is_taken && e[i] == a->taken->entry) {
+            is_taken = false;
+            continue;
+        }
+        APHI_PUSH(a->found, a->count, a->capacity,
+                  (aphi_race_candidate){c->port, a->sp->label_of[aphi_state_space_class(a->sp, e[i])],
+                                        entry_sender(a->sp, e[i], c)});
+    }
+}
+
+static void add_sync_messages(availability *a)
+{
+    const aphi_reduced_model *g = &a->sp->model;
+    for (size_t c = 0; c < g->component_count; c++) {
+        if (is_removed(a->sp, a->v, c) || g->components[c].kind[a->v[c]] != APHI_REDUCED_SYNC)
+            continue;
+        const aphi_reduced_move *m = only_move(a->sp, a->v, c);
+        bool is_taken = a->taken && a->taken->sync && a->taken->sender == c;
+        if (g->ports[m->port].owner == g->target && !is_taken &&
+            !has_earlier_message(a->sp, a->v, &g->ports[m->port], c))
+            APHI_PUSH(a->found, a->count, a->capacity, (aphi_race_candidate){m->port, m->label, (uint32_t)c});
+    }
+}
+
+size_t aphi_state_space_available(const aphi_state_space *sp, const uint32_t *v, const aphi_space_step *taken,
+                                  aphi_race_candidate **found)
+{
+    availability a = {.sp = sp, .v = v, .taken = taken};
+    for (uint32_t i = 0; i < sp->model.channel_count; i++)
+        if (sp->model.ports[sp->model.channels[i].port].owner == sp->model.target)
+            add_channel_messages(&a, i);
+    add_sync_messages(&a);
+    *found = a.found;
+    return a.count;
 }
 
 /* Returns true if the synchronous message of c is in the contended queue already. */

@@ -39,6 +39,7 @@ typedef struct aphi_state_space {
     uint64_t enabled, allowed;                    /* agents that have a step; those that have an allowed step */
     uint64_t enablers[APHI_ALTS_COMPONENTS_MAX];  /* agents that may still add a choice to this one */
     uint64_t waits_for[APHI_ALTS_COMPONENTS_MAX]; /* for a sender: the agent that must move first */
+    uint32_t *label_of;                           /* by class of a message to the target */
     uint32_t *scratch;
     size_t scratch_capacity;
 } aphi_state_space;
@@ -71,6 +72,10 @@ void aphi_state_space_apply(aphi_state_space *sp, uint32_t *v, const aphi_space_
 void aphi_state_space_prune(aphi_state_space *sp, uint32_t *v, uint64_t also);
 /* Sets steps, first_step, enabled and allowed. */
 void aphi_state_space_list_steps(aphi_state_space *sp, const uint32_t *v);
+/* Lists the messages that the target could receive now if it were open to all messages, other than that of the step,
+ * which may be NULL. Returns their number; the result must be freed. */
+size_t aphi_state_space_available(const aphi_state_space *sp, const uint32_t *v, const aphi_space_step *taken,
+                                  aphi_race_candidate **found);
 /* Returns the causal history within a state. */
 uint32_t *aphi_state_space_history(const aphi_state_space *sp, uint32_t *v);
 /* Sets enablers and waits_for. */
