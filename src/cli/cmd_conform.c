@@ -15,7 +15,7 @@ typedef struct conform {
     aphi_conformance_options run;
     int64_t time_ns;
     uint64_t unroll;
-    bool at_least, json;
+    bool json;
     const char *page;
 } conform;
 
@@ -24,8 +24,8 @@ static const aphi_option options[] = {
     APHI_FLAG(conform, run.local, "local",
               "test each thread alone: the tester plays its environment, with captured message contents"),
     APHI_TEXT(conform, run.thread, "thread", "NAME", "with --local: test only this thread"),
-    APHI_FLAG(conform, at_least, "at-least", "test only M <= CP: the program may do more than the model"),
-    APHI_NUMBER(conform, run.limit, "limit", "N", 1, UINT64_MAX, "stop after N sequences of the model"),
+    APHI_FLAG(conform, run.at_least, "at-least", "test only M <= CP: the program may do more than the model"),
+    APHI_NUMBER(conform, run.limit, "limit", "N", 1, UINT64_MAX, "stop after N sequences of the model, or of each thread with --local"),
     APHI_NUMBER(conform, unroll, "unroll", "N", 1, 1000, "visit each state of a cycle up to N times"),
     APHI_DURATION(conform, time_ns, "run-time", "MS", APHI_MS_NS, APHI_MS_NS, 86400 * (uint64_t)APHI_SECOND_NS,
                   "time limit for a run, in milliseconds; a longer run counts as endless (default: 10000)"),
@@ -43,7 +43,7 @@ static int exit_of(const conform *c, const aphi_conformance_campaign *r)
         return APHI_EXIT_ENDLESS;
     if (missing && missing->violation == APHI_VIOLATION_CRASHED)
         return APHI_EXIT_CRASHED;
-    aphi_relation relation = c->at_least ? aphi_conformance_at_least(r) : aphi_conformance_equivalent(r);
+    aphi_relation relation = c->run.at_least ? aphi_conformance_at_least(r) : aphi_conformance_equivalent(r);
     if (relation == APHI_RELATION_FAILS)
         return APHI_EXIT_FAIL;
     if (aphi_interrupted)
@@ -55,7 +55,9 @@ static int write_report(const conform *c, const aphi_conformance_campaign *r)
 {
     if (r->status) {
         aphi_complain("%s", r->error);
-        return r->status == APHI_CONFORMANCE_MISMATCH ? APHI_EXIT_MISMATCH : APHI_EXIT_PROGRAM;
+        return r->status == APHI_CONFORMANCE_MISMATCH    ? APHI_EXIT_MISMATCH
+               : r->status == APHI_CONFORMANCE_TOO_LARGE ? APHI_EXIT_UNKNOWN
+                                                         : APHI_EXIT_PROGRAM;
     }
     if (c->page && !aphi_conformance_report_page(r, c->page)) {
         aphi_complain("%s cannot be written: %s", c->page, strerror(errno));

@@ -10,6 +10,7 @@
 
 #include "execute/program_run.h"
 #include "explore/sequence.h"
+#include "local/sequence_search.h"
 
 typedef enum aphi_violation {
     APHI_VIOLATION_NONE,
@@ -87,15 +88,26 @@ typedef struct aphi_conformance_local_result {
 
 typedef struct aphi_conformance_local aphi_conformance_local; /* local sequences of each component */
 
-aphi_conformance_local *aphi_conformance_local_open(aphi_conformance *c);
+/* With races, the tests compare race sets, too. Otherwise they decide only M <= CP. */
+aphi_conformance_local *aphi_conformance_local_open(aphi_conformance *c, bool races);
 void aphi_conformance_local_close(aphi_conformance_local *a);
-void aphi_conformance_local_add(aphi_conformance_local *a, aphi_sequence *s);
+/* Finds the local sequences of a component. May be called concurrently for different components. */
+aphi_sequence_search_status aphi_conformance_local_find(aphi_conformance_local *a, size_t component,
+                                                        const volatile sig_atomic_t *stop);
+/* Returns the number of local sequences of a component that differ in their events. */
+uint64_t aphi_conformance_local_count(const aphi_conformance_local *a, size_t component);
+/* Lists the messages that are received in the sequences that were found. */
+void aphi_conformance_local_list_messages(aphi_conformance_local *a);
+/* Keeps the sequence to capture those messages that no earlier sequence receives. Returns true if it has a sequence for
+ * each message. */
+bool aphi_conformance_local_add_witness(aphi_conformance_local *a, const aphi_sequence *s);
 /* Captures the payloads of messages in runs of the whole program, including up to random_runs random runs. */
 void aphi_conformance_local_capture(aphi_conformance_local *a, uint64_t random_runs);
-/* Tests the thread of a component with all its local sequences, until a violation of M <= CP. `c` is the one passed to
- * aphi_conformance_local_open, or was opened in the same way. May be called concurrently for different components. */
+/* Tests the thread of a component with its local sequences, at most `limit` unless that is 0, until a violation of
+ * M <= CP. `c` is the one passed to aphi_conformance_local_open, or was opened in the same way. May be called
+ * concurrently for different components. */
 aphi_conformance_local_result aphi_conformance_local_test(aphi_conformance_local *a, aphi_conformance *c,
-                                                          size_t component);
+                                                          size_t component, uint64_t limit);
 
 /* If there is no violation, reports a crash or a timeout of the whole program while payloads were captured. */
 void aphi_conformance_local_report_crash(aphi_conformance_local *a);
@@ -123,9 +135,10 @@ typedef struct aphi_conformance_options {
     const aphi_alts *alts;       /* of the model */
     char **words;                /* command line of the program, NULL-terminated */
     bool local;                  /* test each thread alone */
+    bool at_least;               /* local: test only M <= CP, without race sets */
     const char *thread;          /* local: only this thread; NULL: all */
     uint64_t captures;           /* local: maximum number of random runs to capture messages */
-    uint64_t limit;              /* sequences; 0: no limit */
+    uint64_t limit;              /* sequences, or local: of each thread; 0: no limit */
     uint64_t time_ms;            /* of a run */
     size_t jobs;                 /* testers, each with a program of its own */
     const volatile sig_atomic_t *stop;
@@ -135,6 +148,7 @@ typedef enum aphi_conformance_status {
     APHI_CONFORMANCE_DONE,
     APHI_CONFORMANCE_NO_PROGRAM, /* the program cannot be started, or was lost */
     APHI_CONFORMANCE_MISMATCH,   /* threads or ports differ from the model's */
+    APHI_CONFORMANCE_TOO_LARGE,  /* a component has too many local sequences */
 } aphi_conformance_status;
 
 typedef struct aphi_conformance_finding {
@@ -148,8 +162,8 @@ typedef struct aphi_conformance_campaign {
     char error[700];                   /* unless DONE */
     aphi_conformance_finding missing, extra; /* the first violation of M <= CP, and of CP <= M */
     aphi_conformance_local_result *threads;  /* local: by component; else NULL */
-    uint64_t sequences;                /* number of visited sequences of the model */
-    bool all_visited;                  /* all sequences of the model were visited */
+    uint64_t sequences;                /* number of sequences of the model; local: of its components, by events */
+    bool all_visited;                  /* these are all, and they were tested */
     bool complete;                     /* all_visited, and all tests were finished */
     uint64_t tests, runs;
     int64_t ns;

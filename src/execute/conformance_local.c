@@ -3,24 +3,25 @@
  * conformance_local.c - conformance tests of single threads with the local sequences of their components.
  *
  * Idea:       one thread runs, and a driver stands in for all others: it supplies the messages of the local sequence,
- *             one at each receive, and accepts all sends. SR-sequences with equal projections are one test.
+ *             one at each receive, and accepts all sends. The local sequences are found in the model directly, without
+ *             its global sequences (src/local/sequence_search.h).
  *
- *                 model     ... sequences ...  --project-->  events of D1: send choose, receive num(1), ...
- *                 program   D1 alone           <--forced--        |
- *                                              --OpenLists-->  race sets, compared with the model's
+ *                 model     local sequences of D1:  send choose, receive num(1), ...
+ *                 program   D1 alone                <--forced--        |
+ *                                                   --OpenLists-->  race sets, compared with the model's
  *
- * Race sets:  a receive could have taken a message instead if it is open to the message and the message can be ready:
+ * Race sets:  a receive could have taken a message instead if it is open to the message and the message is available:
  *             the receive does not cause its send, it was not received before, and no message is ahead of it in its
- *             queue. Only openness depends on the thread. So each test stores the messages that can be ready at each
+ *             queue. Only openness depends on the thread. So each test stores the messages that are available at each
  *             receive. The model's race set has those that its state accepts; the thread's has those in its OpenList.
- * Payloads:   the model has none. They are captured, by port and label, in runs of the whole program: first with one
- *             sequence of the model for each needed message, then with random choices. If a payload remains unknown,
- *             the prefix before its receive is tested: the thread must wait for that message. A crash or timeout of the
- *             whole program in such a run is reported if no single thread shows a violation.
+ * Payloads:   the model has none. They are captured, by port and label, in runs of the whole program: first with random
+ *             sequences of the model in which needed messages are received, then with random choices. If a payload
+ *             remains unknown, the prefix before its receive is tested: the thread must wait for that message. A crash
+ *             or timeout of the whole program in such a run is reported if no single thread shows a violation.
  * Invariants: 1. `events` of a component has each of its event sequences once: EVENT_SIZE words for each event, then
  *                the end state
- *             2. `ready_sets` has, for an index of `events`, the messages that can be ready at its receives: READY_SIZE
- *                words each, sorted and without duplicates
+ *             2. `available` has, for an index of `events`, the messages that are available at its receives:
+ *                AVAILABLE_SIZE words each, sorted and without duplicates
  * Cost:       one run for each event sequence of each component; memory for all of them.
  * After:      Carver and Lei, "Stateless techniques for generating global and local test oracles", figure 13. */
 #include "execute/conformance.h"
@@ -32,7 +33,7 @@
 #include <string.h>
 
 enum { OP, SYNC, PORT, LABEL, PEER, STATE, EVENT_SIZE };
-enum { AT_RECEIVE, FROM_PORT, FROM_LABEL, SENDER, READY_SIZE };
+enum { AT_RECEIVE, FROM_PORT, FROM_LABEL, SENDER, AVAILABLE_SIZE };
 
 typedef struct words {
     uint32_t *items;
@@ -48,24 +49,27 @@ typedef struct sample { /* payload of messages with this port and label */
     size_t witness_count;
 } sample;
 
+typedef struct component_tests {
+    aphi_intern events, available, race_sets;
+    uint32_t *first, *of_events; /* of_events[first[i]] ...: the numbers in `available` for number i in `events` */
+} component_tests;
+
 struct aphi_conformance_local {
     aphi_conformance *c;
-    aphi_intern *events, *ready_sets, *race_sets; /* by component */
+    bool races;
+    component_tests *tests;      /* by component */
     sample *samples;
     size_t sample_count, sample_capacity;
-    aphi_violation failure;                       /* first crash or timeout of the whole program */
+    aphi_violation failure;      /* first crash or timeout of the whole program */
     aphi_recording failed_run;
-    words key, ready;
 };
 
-aphi_conformance_local *aphi_conformance_local_open(aphi_conformance *c)
+aphi_conformance_local *aphi_conformance_local_open(aphi_conformance *c, bool races)
 {
-    size_t n = c->model->thread_count + 1;
     aphi_conformance_local *a = aphi_alloc_zero(sizeof *a);
     a->c = c;
-    a->events = aphi_alloc_zero(n * sizeof *a->events);
-    a->ready_sets = aphi_alloc_zero(n * sizeof *a->ready_sets);
-    a->race_sets = aphi_alloc_zero(n * sizeof *a->race_sets);
+    a->races = races;
+    a->tests = aphi_alloc_zero((c->model->thread_count + 1) * sizeof *a->tests);
     return a;
 }
 
@@ -74,14 +78,16 @@ void aphi_conformance_local_close(aphi_conformance_local *a)
     if (!a)
         return;
     for (size_t i = 0; i < a->c->model->thread_count; i++) {
-        aphi_intern_free(&a->events[i]);
-        aphi_intern_free(&a->ready_sets[i]);
-        aphi_intern_free(&a->race_sets[i]);
+        component_tests *t = &a->tests[i];
+        aphi_intern_free(&t->events);
+        aphi_intern_free(&t->available);
+        aphi_intern_free(&t->race_sets);
+        APHI_FREE_ALL(t->first, t->of_events);
     }
     for (size_t i = 0; i < a->sample_count; i++)
         free(a->samples[i].witness);
     aphi_recording_free(&a->failed_run);
-    APHI_FREE_ALL(a->events, a->ready_sets, a->race_sets, a->samples, a->key.items, a->ready.items, a);
+    APHI_FREE_ALL(a->tests, a->samples, a);
 }
 
 static uint32_t *append_words(words *n, size_t count)
@@ -91,68 +97,88 @@ static uint32_t *append_words(words *n, size_t count)
     return n->items + n->count - count;
 }
 
-/* ---- tests from a sequence --------------------------------------------------------------------------------------- */
+/* ---- the local sequences of a component -------------------------------------------------------------------------- */
 
-static int by_ready(const void *a, const void *b)
-{
-    const uint32_t *x = a, *y = b;
-    size_t i = 0;
-    while (i + 1 < READY_SIZE && x[i] == y[i])
-        i++;
-    return (x[i] > y[i]) - (x[i] < y[i]);
-}
+typedef struct collector {
+    component_tests *tests;
+    bool races;
+    words key;
+} collector;
 
-/* Adds the messages that can be ready when the thread reaches the receive. */
-static void add_ready(aphi_conformance_local *a, aphi_sequence *s, unsigned thread, uint32_t index)
+static uint32_t add_events(collector *c, const aphi_local_event *events, size_t count)
 {
-    aphi_sequence_find_concurrent_sends(s, thread, index);
-    for (size_t i = 0; i < s->race_count; i++) {
-        const aphi_compiled_state *from = aphi_sequence_race_state(s, s->races[i]);
-        uint32_t *o = append_words(&a->ready, READY_SIZE);
-        o[AT_RECEIVE] = index;
-        o[FROM_PORT] = s->model->channels[from->channel].port;
-        o[FROM_LABEL] = from->label;
-        o[SENDER] = s->races[i] >> 16;
-    }
-}
-
-static void find_ready(aphi_conformance_local *a, aphi_sequence *s, unsigned thread)
-{
-    uint32_t events = s->first[thread + 1] - s->first[thread];
-    a->ready.count = 0;
-    for (uint32_t i = 0; i < events; i++)
-        if (s->events[s->first[thread] + i].op == APHI_ALTS_RECEIVE)
-            add_ready(a, s, thread, i);
-    if (s->model->states[s->end_states[thread]].kind == APHI_COMPILED_RECEIVE)
-        add_ready(a, s, thread, events);
-    size_t count = a->ready.count / READY_SIZE, kept = 0;
-    uint32_t *items = a->ready.items;
-    if (count)
-        qsort(items, count, READY_SIZE * sizeof *items, by_ready);
-    for (size_t i = 0; i < count; i++)
-        if (kept == 0 || by_ready(&items[i * READY_SIZE], &items[(kept - 1) * READY_SIZE]))
-            memmove(&items[kept++ * READY_SIZE], &items[i * READY_SIZE], READY_SIZE * sizeof *items);
-    a->ready.count = kept * READY_SIZE;
-}
-
-static uint32_t add_events(aphi_conformance_local *a, const aphi_sequence *s, unsigned thread)
-{
-    uint32_t base = s->model->threads[thread].base;
-    a->key.count = 0;
-    for (uint32_t i = s->first[thread]; i < s->first[thread + 1]; i++) {
-        const aphi_event *e = &s->events[i];
+    c->key.count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const aphi_local_event *e = &events[i];
         bool local = e->op == APHI_ALTS_LOCAL;
-        uint32_t *k = append_words(&a->key, EVENT_SIZE);
-        k[OP] = e->op;
-        k[SYNC] = !local && e->sync;
-        k[PORT] = local ? 0 : e->port;
-        k[LABEL] = e->label;
-        k[PEER] = local ? 0 : e->peer;
-        k[STATE] = e->state - base;
+        const uint32_t fields[EVENT_SIZE] = {e->op, !local && e->sync, local ? 0 : e->port, e->label,
+                                             local ? 0 : e->peer, e->state};
+        memcpy(append_words(&c->key, EVENT_SIZE), fields, sizeof fields);
     }
-    *append_words(&a->key, 1) = s->end_states[thread] - base;
-    return aphi_intern_number(&a->events[thread], a->key.items, a->key.count * sizeof *a->key.items);
+    *append_words(&c->key, 1) = events[count].state;
+    return aphi_intern_number(&c->tests->events, c->key.items, c->key.count * sizeof *c->key.items);
 }
+
+/* The event after the last one has the messages that are available to a thread that waits at the end. */
+static void add_available(collector *c, uint32_t number, const aphi_local_event *events, size_t count)
+{
+    c->key.count = 0;
+    *append_words(&c->key, 1) = number;
+    for (size_t i = 0; i <= count; i++)
+        for (size_t k = 0; k < events[i].race_count; k++) {
+            const aphi_race_candidate *m = &events[i].race[k];
+            const uint32_t fields[AVAILABLE_SIZE] = {(uint32_t)i, m->port, m->label, m->sender};
+            memcpy(append_words(&c->key, AVAILABLE_SIZE), fields, sizeof fields);
+        }
+    aphi_intern_number(&c->tests->available, c->key.items, c->key.count * sizeof *c->key.items);
+}
+
+static bool add_sequence(void *context, const aphi_local_event *events, size_t count)
+{
+    collector *c = context;
+    uint32_t number = add_events(c, events, count);
+    if (c->races)
+        add_available(c, number, events, count);
+    return true;
+}
+
+/* Groups the entries of `available` by their number in `events`. */
+static void index_available(component_tests *t)
+{
+    size_t n = t->events.count, size;
+    t->first = aphi_alloc_zero((n + 2) * sizeof *t->first);
+    t->of_events = aphi_alloc((t->available.count + 1) * sizeof *t->of_events);
+    for (uint32_t i = 0; i < t->available.count; i++)
+        t->first[*(const uint32_t *)aphi_intern_key(&t->available, i, &size) + 2]++;
+    for (size_t i = 2; i < n + 2; i++)
+        t->first[i] += t->first[i - 1];
+    for (uint32_t i = 0; i < t->available.count; i++)
+        t->of_events[t->first[*(const uint32_t *)aphi_intern_key(&t->available, i, &size) + 1]++] = i;
+}
+
+aphi_sequence_search_status aphi_conformance_local_find(aphi_conformance_local *a, size_t component,
+                                                        const volatile sig_atomic_t *stop)
+{
+    aphi_sequence_search *search = aphi_sequence_search_open(
+        a->c->model->alts, component,
+        (aphi_sequence_search_options){.races = a->races, .available = a->races, .stop = stop});
+    aphi_sequence_search_status status = aphi_sequence_search_outcome(search);
+    collector c = {.tests = &a->tests[component], .races = a->races};
+    if (status == APHI_SEQUENCE_SEARCH_DONE) {
+        aphi_sequence_search_each(search, add_sequence, &c);
+        index_available(c.tests);
+    }
+    free(c.key.items);
+    aphi_sequence_search_close(search);
+    return status;
+}
+
+uint64_t aphi_conformance_local_count(const aphi_conformance_local *a, size_t component)
+{
+    return a->tests[component].events.count;
+}
+
+/* ---- messages that the threads receive --------------------------------------------------------------------------- */
 
 static sample *find_sample(const aphi_conformance_local *a, uint16_t port, uint32_t label)
 {
@@ -162,35 +188,43 @@ static sample *find_sample(const aphi_conformance_local *a, uint16_t port, uint3
     return NULL;
 }
 
-/* Stores the sequence as a witness of the messages that no earlier sequence receives. */
-static void add_witnesses(aphi_conformance_local *a, const aphi_sequence *s)
+static void add_received(aphi_conformance_local *a, const uint32_t *events, size_t count)
 {
-    aphi_conformance *c = a->c;
-    for (uint32_t i = 0; i < s->first[s->model->thread_count]; i++) {
-        const aphi_event *e = &s->events[i];
-        if (e->op != APHI_ALTS_RECEIVE || find_sample(a, c->ports[e->port], c->labels[e->label]))
-            continue;
-        aphi_conformance_force(c, s);
-        APHI_PUSH(a->samples, a->sample_count, a->sample_capacity,
-                  (sample){.port = c->ports[e->port], .label = c->labels[e->label],
-                           .witness = aphi_copy(c->forced, c->forced_count * sizeof *c->forced),
-                           .witness_count = c->forced_count});
+    const aphi_conformance *c = a->c;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t *k = events + i * EVENT_SIZE;
+        if (k[OP] == APHI_ALTS_RECEIVE && !find_sample(a, c->ports[k[PORT]], c->labels[k[LABEL]]))
+            APHI_PUSH(a->samples, a->sample_count, a->sample_capacity,
+                      (sample){.port = c->ports[k[PORT]], .label = c->labels[k[LABEL]]});
     }
 }
 
-void aphi_conformance_local_add(aphi_conformance_local *a, aphi_sequence *s)
+void aphi_conformance_local_list_messages(aphi_conformance_local *a)
 {
-    const aphi_compiled_model *p = s->model;
-    for (unsigned t = 0; t < p->thread_count; t++) {
-        uint32_t number = add_events(a, s, t);
-        find_ready(a, s, t);
-        a->key.count = 0;
-        *append_words(&a->key, 1) = number;
-        if (a->ready.count)
-            memcpy(append_words(&a->key, a->ready.count), a->ready.items, a->ready.count * sizeof *a->ready.items);
-        aphi_intern_number(&a->ready_sets[t], a->key.items, a->key.count * sizeof *a->key.items);
+    for (size_t t = 0; t < a->c->model->thread_count; t++)
+        for (uint32_t i = 0; i < a->tests[t].events.count; i++) {
+            size_t size;
+            const uint32_t *key = aphi_intern_key(&a->tests[t].events, i, &size);
+            add_received(a, key, (size / sizeof *key - 1) / EVENT_SIZE);
+        }
+}
+
+bool aphi_conformance_local_add_witness(aphi_conformance_local *a, const aphi_sequence *s)
+{
+    aphi_conformance *c = a->c;
+    bool all = true;
+    for (uint32_t i = 0; i < s->first[s->model->thread_count]; i++) {
+        const aphi_event *e = &s->events[i];
+        sample *m = e->op == APHI_ALTS_RECEIVE ? find_sample(a, c->ports[e->port], c->labels[e->label]) : NULL;
+        if (!m || m->witness)
+            continue;
+        aphi_conformance_force(c, s);
+        m->witness = aphi_copy(c->forced, c->forced_count * sizeof *c->forced);
+        m->witness_count = c->forced_count;
     }
-    add_witnesses(a, s);
+    for (size_t i = 0; i < a->sample_count; i++)
+        all &= a->samples[i].witness != NULL;
+    return all;
 }
 
 /* ---- payloads ---------------------------------------------------------------------------------------------------- */
@@ -238,7 +272,7 @@ void aphi_conformance_local_capture(aphi_conformance_local *a, uint64_t random_r
 {
     bool ends = true;
     for (size_t i = 0; i < a->sample_count && ends; i++)
-        if (!a->samples[i].known) {
+        if (!a->samples[i].known && a->samples[i].witness) {
             force_witness(a->c, &a->samples[i]);
             ends = capture_run(a, 0);
         }
@@ -434,7 +468,7 @@ static bool model_is_open(const local_test *t, uint32_t state, const uint32_t *m
 
 /* Sets model_races and program_races of a receive. The index after the last event stands for the receive in which the
  * thread waits forever. */
-static void find_race_sets(const local_test *t, const uint32_t *ready, size_t count, uint32_t receive)
+static void find_race_sets(const local_test *t, const uint32_t *available, size_t count, uint32_t receive)
 {
     aphi_conformance *c = t->c;
     const aphi_thread_end *s = &c->recording.thread_ends[c->threads[t->component]];
@@ -443,7 +477,7 @@ static void find_race_sets(const local_test *t, const uint32_t *ready, size_t co
     uint32_t state = t->key[receive * EVENT_SIZE + (e ? STATE : 0)];
     c->model_races.count = c->program_races.count = 0;
     for (size_t i = 0; i < count; i++) {
-        const uint32_t *o = ready + i * READY_SIZE;
+        const uint32_t *o = available + i * AVAILABLE_SIZE;
         aphi_race_message message = {{c->threads[o[SENDER]], 0}, c->ports[o[FROM_PORT]], c->labels[o[FROM_LABEL]]};
         if (o[AT_RECEIVE] == receive && model_is_open(t, state, o))
             aphi_race_set_add(&c->model_races, message);
@@ -466,11 +500,11 @@ static void encode_race_set(const aphi_race_set *set, words *code)
 }
 
 /* Compares all race sets; also collects the model's distinct combinations of race sets. */
-static bool compare_ready_set(local_test *t, const uint32_t *ready_set, size_t size)
+static bool compare_race_sets(local_test *t, const uint32_t *available, size_t size)
 {
     aphi_conformance *c = t->c;
     words *code = &t->code;
-    size_t count = (size - 1) / READY_SIZE;
+    size_t count = (size - 1) / AVAILABLE_SIZE;
     code->count = 0;
     *append_words(code, 1) = t->number;
     const aphi_thread_end *s = &c->recording.thread_ends[c->threads[t->component]];
@@ -478,24 +512,24 @@ static bool compare_ready_set(local_test *t, const uint32_t *ready_set, size_t s
     for (uint32_t i = 0; i < t->count + waits; i++) {
         if (i < t->count && t->key[i * EVENT_SIZE] != APHI_ALTS_RECEIVE)
             continue;
-        find_race_sets(t, ready_set + 1, count, i);
+        find_race_sets(t, available + 1, count, i);
         if (!aphi_conformance_compare_races(c, c->threads[t->component],
                                             (aphi_event_id){c->threads[t->component], i + 1}))
             return false;
         encode_race_set(&c->model_races, code);
     }
-    aphi_intern_number(&t->a->race_sets[t->component], code->items, code->count * sizeof *code->items);
+    aphi_intern_number(&t->a->tests[t->component].race_sets, code->items, code->count * sizeof *code->items);
     return true;
 }
 
-/* Compares with all ready sets of these events. */
-static void compare_ready_sets(local_test *t)
+/* Compares the race sets for all sets of available messages that the model has for these events. */
+static void compare_all_race_sets(local_test *t)
 {
-    const aphi_intern *ready_sets = &t->a->ready_sets[t->component];
-    for (uint32_t i = 0; i < ready_sets->count; i++) {
+    const component_tests *all = &t->a->tests[t->component];
+    for (uint32_t i = all->first[t->number]; i < all->first[t->number + 1]; i++) {
         size_t size;
-        const uint32_t *ready_set = aphi_intern_key(ready_sets, i, &size);
-        if (ready_set[0] == t->number && !compare_ready_set(t, ready_set, size / sizeof *ready_set))
+        const uint32_t *available = aphi_intern_key(&all->available, all->of_events[i], &size);
+        if (!compare_race_sets(t, available, size / sizeof *available))
             return;
     }
 }
@@ -505,7 +539,7 @@ static void compare_ready_sets(local_test *t)
 static void test_sequence(local_test *t, aphi_conformance_local_result *result)
 {
     size_t size;
-    t->key = aphi_intern_key(&t->a->events[t->component], t->number, &size);
+    t->key = aphi_intern_key(&t->a->tests[t->component].events, t->number, &size);
     t->count = (size / sizeof *t->key - 1) / EVENT_SIZE;
     find_known_prefix(t, result);
     t->c->tests++;
@@ -519,17 +553,19 @@ static void test_sequence(local_test *t, aphi_conformance_local_result *result)
     }
     result->by_events++;
     if (check_run(t))
-        compare_ready_sets(t);
+        compare_all_race_sets(t);
 }
 
 aphi_conformance_local_result aphi_conformance_local_test(aphi_conformance_local *a, aphi_conformance *c,
-                                                          size_t component)
+                                                          size_t component, uint64_t limit)
 {
     aphi_conformance_local_result result = {0};
     local_test t = {.a = a, .c = c, .component = (unsigned)component};
-    for (; t.number < a->events[component].count && !c->missing.violation && !c->program_lost; t.number++)
+    uint32_t count = a->tests[component].events.count;
+    count = limit && limit < count ? (uint32_t)limit : count;
+    for (; t.number < count && !c->missing.violation && !c->program_lost; t.number++)
         test_sequence(&t, &result);
-    result.by_races = a->race_sets[component].count;
+    result.by_races = a->tests[component].race_sets.count;
     free(t.code.items);
     return result;
 }

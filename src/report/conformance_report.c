@@ -81,7 +81,7 @@ static void put_verdict(aphi_buffer *out, const aphi_conformance_campaign *r)
                        r->options.thread ? " (one thread)" : "", names[aphi_conformance_at_least(r)],
                        names[aphi_conformance_equivalent(r)]);
     aphi_buffer_format(out, "  %s", r->all_visited ? "" : "not all: ");
-    aphi_report_counted(out, r->sequences, "sequence");
+    aphi_report_counted(out, r->sequences, r->threads ? "local sequence" : "sequence");
     aphi_buffer_str(out, " of the model, ");
     aphi_report_counted(out, r->tests, "test");
     aphi_buffer_str(out, ", ");
