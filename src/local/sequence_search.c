@@ -139,7 +139,8 @@ static void record_receive(aphi_sequence_search *l, const uint32_t *v, const aph
 static bool shows_wait(const aphi_sequence_search *l, const uint32_t *v)
 {
     const aphi_state_space *y = &l->space;
-    return l->options.available && y->model.components[y->model.target].kind[v[y->model.target]] == APHI_REDUCED_RECEIVE;
+    const aphi_reduced_component *target = &y->model.components[y->model.target];
+    return l->options.available && target->kind[v[y->model.target]] == APHI_REDUCED_RECEIVE;
 }
 
 /* The target waits at the end of a run. */
@@ -387,8 +388,9 @@ static uint32_t sequence_of_history(aphi_sequence_search *l, uint32_t *v)
         aphi_race_candidate *candidates;
         aphi_causal_event e = aphi_causal_history_event(&y->history, history, v, i, &candidates);
         uint32_t *event = aphi_alloc((EVENT_SIZE + 3 * e.candidate_count) * sizeof *event);
-        const uint32_t fields[EVENT_SIZE] = {i == count ? WAIT : e.op, e.sync, e.port, e.label, i == count ? 0 : e.peer};
-        memcpy(event, fields, sizeof fields);
+        bool waits = i == count;
+        memcpy(event, &(uint32_t[EVENT_SIZE]){waits ? WAIT : e.op, e.sync, e.port, e.label, waits ? 0 : e.peer},
+               EVENT_SIZE * sizeof *event);
         if (e.candidate_count)
             memcpy(event + EVENT_SIZE, candidates, 3 * e.candidate_count * sizeof *event);
         size_t size = sort_candidates(event, EVENT_SIZE, EVENT_SIZE + 3 * e.candidate_count);
