@@ -4,10 +4,14 @@
  *
  * Idea:       an .alts file has lines of words: a header, components, ports and behaviours. A behaviour is a list of
  *             moves, or the name of an Aldebaran file. In an Aldebaran file, label p!m sends m to p asynchronously,
- *             p!!m sends it synchronously, p?m receives it, and any other label is a local event.
+ *             p!!m sends it synchronously, p?m receives it, and any other label is a local event. As CADP writes them,
+ *             there may be blanks and several values: p !m !1 !2 is the message m(1,2). The labels i and tau are hidden
+ *             steps, which are refused unless they are removed by name (hidden_steps.c).
  * Invariants: a model that is written and read again is unchanged
  * Cost:       names are found by linear search, fast enough for written models and unfolded built-in programs. */
 #include "alts/alts.h"
+
+#include "alts/hidden_steps.h"
 
 #include "base/buffer.h"
 #include "base/memory.h"
@@ -18,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATES_MAX = 4 << 20, NAME_BYTES = 200, WORDS = 8, FILE_BYTES = 256 << 20 };
+enum { STATES_MAX = 4 << 20, NAME_BYTES = 200, WORDS = 16, FILE_BYTES = 256 << 20 };
 
 static const char *const mediums[] = {[APHI_MEDIUM_PAIR] = "fifo-pair", [APHI_MEDIUM_PORT] = "fifo-port",
                                       [APHI_MEDIUM_UNORDERED] = "unordered"};
@@ -30,6 +34,8 @@ typedef struct reader {
     size_t line;
     char words[WORDS][NAME_BYTES + 1];
     size_t count;
+    char (*hidden)[NAME_BYTES + 1]; /* labels to remove */
+    size_t hidden_count;
     const char *folder;  /* folder of the files that the text names; NULL: it must not name files */
     aphi_alts *alts;
     uint32_t *from;      /* moves of the current behaviour */
@@ -230,19 +236,75 @@ static bool read_label(reader *t, char *label)
     return n || fail(t, "a label is empty");
 }
 
-/* p!m, p!!m, p?m, or a local event. */
-static bool add_aut_move(reader *t, uint32_t from, char *label, uint32_t target)
+/* Appends text without blanks to a name of up to NAME_BYTES. Returns the new length. */
+static size_t append_name(char *name, size_t n, const char *text, size_t length)
 {
-    char *mark = strpbrk(label, "!?");
-    bool local = !mark, receive = mark && *mark == '?', sync = mark && *mark == '!' && mark[1] == '!';
-    char *message = mark ? mark + 1 + sync : label;
-    if (mark)
-        *mark = '\0';
-    if (!is_name(message, strlen(message)) || (mark && !is_name(label, strlen(label))))
+    for (size_t i = 0; i < length; i++)
+        if (!is_space(text[i]) && n < NAME_BYTES)
+            name[n++] = text[i];
+    name[n] = '\0';
+    return n;
+}
+
+/* Reads the values of a label, from the first ! or ?. One value is the message; several are m(1,2). Returns false if
+ * they are not all sent, or all received. */
+static bool read_values(const char *at, char *message)
+{
+    const char mark = *at;
+    size_t n = 0;
+    *message = '\0';
+    at += at[0] == '!' && at[1] == '!';
+    for (size_t values = 0; *at; values++) {
+        if (*at++ != mark)
+            return false;
+        size_t length = strcspn(at, "!?");
+        n = append_name(message, n, values == 1 ? "(" : ",", values > 0);
+        n = append_name(message, n, at, length);
+        at += length;
+        if (!*at && values)
+            n = append_name(message, n, ")", 1);
+    }
+    return true;
+}
+
+static bool is_hidden(const reader *t, const char *label)
+{
+    for (size_t i = 0; i < t->hidden_count; i++)
+        if (!strcmp(t->hidden[i], label))
+            return true;
+    return false;
+}
+
+static bool add_event(reader *t, uint32_t from, const char *label, uint32_t target)
+{
+    if (is_hidden(t, label)) {
+        if (!add_move(t, from, APHI_ALTS_LOCAL, false, "", label, target))
+            return false;
+        t->moves[t->move_count - 1].port = APHI_ALTS_HIDDEN;
+        return true;
+    }
+    if (!strcmp(label, "i") || !strcmp(label, "tau"))
+        return fail(t, "%s is a hidden step, which a model must not have; to remove it, write hide %s after the name "
+                    "of the file", label, label);
+    if (aphi_alts_port_named(t->alts, label) != SIZE_MAX)
+        return fail(t, "the label %s names a port; a label must be %s!MESSAGE or %s?MESSAGE", label, label, label);
+    return add_move(t, from, APHI_ALTS_LOCAL, false, "", label, target);
+}
+
+/* p!m, p!!m, p?m, or a local event. */
+static bool add_aut_move(reader *t, uint32_t from, const char *label, uint32_t target)
+{
+    const char *mark = strpbrk(label, "!?");
+    char port[NAME_BYTES + 1], message[NAME_BYTES + 1];
+    append_name(port, 0, label, mark ? (size_t)(mark - label) : 0);
+    if ((mark && !read_values(mark, message)) || !is_name(mark ? message : label, strlen(mark ? message : label)) ||
+        (mark && !is_name(port, strlen(port))))
         return fail(t, "a label must be PORT!MESSAGE, PORT!!MESSAGE, PORT?MESSAGE or EVENT; a name cannot contain %s",
                     not_in_names);
-    aphi_alts_op op = local ? APHI_ALTS_LOCAL : receive ? APHI_ALTS_RECEIVE : APHI_ALTS_SEND;
-    return add_move(t, from, op, sync, label, message, target);
+    if (!mark)
+        return add_event(t, from, label, target);
+    return add_move(t, from, *mark == '?' ? APHI_ALTS_RECEIVE : APHI_ALTS_SEND, mark[0] == '!' && mark[1] == '!', port,
+                    message, target);
 }
 
 static bool read_aut(reader *t)
@@ -276,17 +338,28 @@ static bool read_aut(reader *t)
            fail(t, "%zu transitions, but the first line declares %" PRIu32, t->move_count, moves);
 }
 
+static bool remove_hidden(reader *t)
+{
+    char why[200];
+    return aphi_alts_remove_hidden(t->states, &t->initial, t->from, t->moves, &t->move_count, why, sizeof why) ||
+           fail(t, "%s", why);
+}
+
+static bool read_aut_behaviour(reader *t)
+{
+    bool read = read_aut(t) && remove_hidden(t);
+    if (read)
+        finish_behaviour(t);
+    APHI_FREE_ALL(t->from, t->moves);
+    return read;
+}
+
 bool aphi_aut_read(const char *name, const char *bytes, size_t n, aphi_alts *a, size_t component, char *why,
                    size_t size)
 {
     reader t = {.name = name, .at = bytes, .end = bytes + n, .alts = a, .component = component, .why = why,
                 .why_size = size};
-    bool read = read_aut(&t);
-    if (read)
-        finish_behaviour(&t);
-    free(t.from);
-    free(t.moves);
-    return read;
+    return read_aut_behaviour(&t);
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
@@ -302,9 +375,10 @@ static char *read_file(const char *name, size_t *n)
     return aphi_buffer_text(&bytes);
 }
 
-/* behaviour D from d.aut */
-static bool read_behaviour_file(reader *t, size_t component, const char *name)
+/* behaviour D from d.aut [hide NAME...] */
+static bool read_behaviour_file(reader *t, size_t component)
 {
+    const char *name = t->words[3];
     char *path;
     size_t n = 0;
     if (!t->folder)
@@ -312,7 +386,10 @@ static bool read_behaviour_file(reader *t, size_t component, const char *name)
     if (asprintf(&path, "%s%s", *name == '/' ? "" : t->folder, name) < 0)
         aphi_memory_exhausted("the name of a file");
     char *bytes = read_file(path, &n);
-    bool read = bytes && aphi_aut_read(path, bytes, n, t->alts, component, t->why, t->why_size);
+    reader file = {.name = path, .at = bytes, .end = bytes + n, .alts = t->alts, .component = component,
+                   .hidden = t->words + 5, .hidden_count = t->count > 5 ? t->count - 5 : 0, .why = t->why,
+                   .why_size = t->why_size};
+    bool read = bytes && read_aut_behaviour(&file);
     if (!bytes) {
         t->problem = APHI_ALTS_UNREADABLE;
         fail(t, "%s cannot be read: %s", path, strerror(errno));
@@ -365,7 +442,7 @@ static bool read_port(reader *t)
     return true;
 }
 
-/* behaviour D states N initial S, or behaviour D from FILE */
+/* behaviour D states N initial S, or behaviour D from FILE [hide NAME...] */
 static bool read_behaviour(reader *t)
 {
     size_t component = t->count > 1 ? aphi_alts_component_named(t->alts, t->words[1]) : 0;
@@ -376,10 +453,12 @@ static bool read_behaviour(reader *t)
         return fail(t, "duplicate behaviour of %s", t->words[1]);
     if (t->count > 1)
         t->has_behaviour[component] = true;
-    if (t->count == 4 && !strcmp(t->words[2], "from"))
-        return read_behaviour_file(t, component, t->words[3]);
+    if (t->count >= 4 && !strcmp(t->words[2], "from") &&
+        (t->count == 4 || (t->count > 5 && !strcmp(t->words[4], "hide"))))
+        return read_behaviour_file(t, component);
     if (t->count != 6 || strcmp(t->words[2], "states") != 0 || strcmp(t->words[4], "initial") != 0)
-        return fail(t, "expected behaviour COMPONENT states N initial S, or behaviour COMPONENT from FILE");
+        return fail(t, "expected behaviour COMPONENT states N initial S, or behaviour COMPONENT from FILE "
+                    "[hide NAME...]");
     if (!is_number(t->words[3], STATES_MAX, &t->states) || !t->states ||
         !is_number(t->words[5], t->states - 1, &t->initial))
         return fail(t, "N must be from 1 to %d, and S from 0 to N - 1", STATES_MAX);

@@ -34,7 +34,7 @@ conforms tdme ./tdme
 conforms dme-2 ./dme 2
 conforms "$models/bounded-buffer.c" ./buffer
 conforms "$models/two-phase.c" ./commit 2
-conforms "$models/figure5.alts" ./figure5
+for figure in 4 5 6 8 9; do conforms "$models/figure$figure.alts" "./figure$figure"; done
 run 0 conform --local dme-3 ./dme 3
 out '315 local sequences of the model, 315 tests'
 out 'C1: 54 sequences by events, 60 with race sets'

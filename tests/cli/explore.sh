@@ -33,7 +33,11 @@ orders 6 buffer 3 1 1
 orders 8 commit 2
 orders 72 commit 3
 orders 2 figure3
+orders 2 figure4
 orders 1 figure5
+orders 2 figure6
+orders 2 figure8
+orders 4 figure9
 orders 4 figure12
 orders 2 figure14
 
@@ -195,7 +199,7 @@ run 0 explore --help
 out 'usage: antiphon explore'
 
 # Programs run without control.
-for program in 'dp 5' tdme 'dme 4' buffer 'commit 3' figure3 figure5 figure12 figure14; do
+for program in 'dp 5' tdme 'dme 4' buffer 'commit 3' figure3 figure4 figure5 figure6 figure8 figure9 figure12 figure14; do
     # shellcheck disable=SC2086
     timeout $hang_s ./$program >"$dir/out" 2>"$dir/err"
     code=$?

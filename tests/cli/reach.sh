@@ -271,6 +271,25 @@ sed -i 's/?request/?!request/' "$dir/c.aut"
 run 60 reach "$dir/split.alts"
 err 'c.aut:2: a label must be PORT!MESSAGE'
 rm "$dir/c.aut"
+
+# Labels as CADP writes them, and hidden steps.
+printf '%s\n' 'alts cadp' 'component A' 'component B' 'port b of B' 'behaviour A from a.aut' 'behaviour B from b.aut hide i pause' >"$dir/cadp.alts"
+printf '%s\n' 'des (0, 1, 2)' '(0, "b !req !2 !TRUE", 1)' >"$dir/a.aut"
+printf '%s\n' 'des (0, 4, 5)' '(0, i, 1)' '(1, "b ?req ?2 ?TRUE", 2)' '(2, "pause", 3)' '(3, "done", 4)' >"$dir/b.aut"
+run 0 reach --list "$dir/cadp.alts"
+out '"op":"receive","sync":false,"port":"b","label":"req(2,TRUE)"'
+out '"label":"done"'
+no_out pause
+sed -i 's/ hide i pause//' "$dir/cadp.alts"
+run 60 reach "$dir/cadp.alts"
+err 'b.aut:2: i is a hidden step, which a model must not have; to remove it, write hide i after the name of the file'
+sed -i 's/b.aut$/b.aut hide i/' "$dir/cadp.alts"
+printf '%s\n' 'des (0, 2, 2)' '(0, i, 1)' '(1, i, 0)' >"$dir/b.aut"
+run 60 reach "$dir/cadp.alts"
+err 'the hidden steps form a cycle'
+printf '%s\n' 'des (0, 2, 2)' '(0, i, 1)' '(0, "b ?req", 1)' >"$dir/b.aut"
+run 60 reach "$dir/cadp.alts"
+err 'a hidden step and another step leave state 0'
 run 31 reach "$dir/split.alts"
 err 'split.alts:'
 run 0 reach --print dot dp-2

@@ -112,6 +112,37 @@ static void malformed_alts(void **state)
     }
 }
 
+/* Labels as CADP writes them. */
+static void cadp_labels(void **state)
+{
+    static const struct { const char *label; aphi_alts_op op; bool sync; const char *message; } cases[] = {
+        {"p !hello", APHI_ALTS_SEND, false, "hello"},
+        {"p ?hello", APHI_ALTS_RECEIVE, false, "hello"},
+        {"p !!hello", APHI_ALTS_SEND, true, "hello"},
+        {"p !3 !TRUE", APHI_ALTS_SEND, false, "3(TRUE)"},
+        {"p ?req !2", APHI_ALTS_SEND, false, NULL},
+        {"p ?req ?2 ?1", APHI_ALTS_RECEIVE, false, "req(2,1)"},
+        {"p !CONS (1, NIL)", APHI_ALTS_SEND, false, "CONS(1,NIL)"},
+    };
+    static const char head[] = HEAD "behaviour A states 1 initial 0\nbehaviour B states 1 initial 0\n";
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        aphi_alts a;
+        char why[300] = "", text[200];
+        assert_true(aphi_alts_read("head", head, strlen(head), &a, why, sizeof why));
+        snprintf(text, sizeof text, "des (0, 1, 2)\n(0, \"%s\", 1)\n", cases[i].label);
+        assert_int_equal(aphi_aut_read("m", text, strlen(text), &a, 0, why, sizeof why), cases[i].message != NULL);
+        if (cases[i].message) {
+            const aphi_alts_move *m = &a.components[0].moves[0];
+            assert_int_equal(m->op, cases[i].op);
+            assert_int_equal(m->sync, cases[i].sync);
+            assert_string_equal(a.ports[m->port].name, "p");
+            assert_string_equal(a.labels[m->label], cases[i].message);
+        }
+        aphi_alts_free(&a);
+    }
+}
+
 static void malformed_aldebaran(void **state)
 {
     static const char *const cases[][2] = {
@@ -123,7 +154,12 @@ static void malformed_aldebaran(void **state)
         {"des (0, 1, 2)\n(0, \"p!x, 1)\n", "m:2: missing '\"'"},
         {"des (0, 1, 2)\n(0, \"p!\", 1)\n", "m:2: a label must be"},
         {"des (0, 1, 2)\n(0, \"p!x?y\", 1)\n", "m:2: a label must be"},
-        {"des (0, 1, 2)\n(0, \"p !x\", 1)\n", "m:2: a label must be"},
+        {"des (0, 1, 2)\n(0, \"p !\", 1)\n", "m:2: a label must be"},
+        {"des (0, 1, 2)\n(0, \"p !x ?y\", 1)\n", "m:2: a label must be"},
+        {"des (0, 1, 2)\n(0, \"a b\", 1)\n", "m:2: a label must be"},
+        {"des (0, 1, 2)\n(0, \"p\", 1)\n", "m:2: the label p names a port"},
+        {"des (0, 1, 2)\n(0, i, 1)\n", "m:2: i is a hidden step"},
+        {"des (0, 1, 2)\n(0, \"tau\", 1)\n", "m:2: tau is a hidden step"},
         {"des (0, 1, 2) x\n", "m:1: unexpected text"},
     };
     static const char head[] = HEAD "behaviour A states 1 initial 0\nbehaviour B states 1 initial 0\n";
@@ -142,6 +178,7 @@ static void malformed_aldebaran(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(programs), cmocka_unit_test(aldebaran),
-                                       cmocka_unit_test(malformed_alts), cmocka_unit_test(malformed_aldebaran)};
+                                       cmocka_unit_test(malformed_alts), cmocka_unit_test(malformed_aldebaran),
+                                       cmocka_unit_test(cadp_labels)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * figure9.c - two receives that race independently.
+ *
+ * After figure 9 of Carver and Lei, "Stateless techniques for generating global and local test oracles". */
+#include <antiphon/threads.h>
+
+static aph_thread_port *p1, *p2;
+
+static void first(aph_thread *self, void *argument)
+{
+    (void)argument;
+    aph_thread_receive(self, p1);
+    aph_thread_receive(self, p1);
+}
+
+static void second(aph_thread *self, void *argument)
+{
+    (void)argument;
+    aph_thread_receive(self, p2);
+    aph_thread_receive(self, p2);
+}
+
+static void third(aph_thread *self, void *argument)
+{
+    (void)argument;
+    aph_thread_send(self, p1, "m", aph_payload_number(1));
+    aph_thread_send(self, p2, "m", aph_payload_number(2));
+}
+
+static void fourth(aph_thread *self, void *argument)
+{
+    (void)argument;
+    aph_thread_send(self, p1, "m", aph_payload_number(3));
+    aph_thread_send(self, p2, "m", aph_payload_number(4));
+}
+
+int main(void)
+{
+    aph_threads *group = aph_threads_open();
+    aph_thread *t1 = aph_threads_add(group, "T1", first, NULL);
+    aph_thread *t2 = aph_threads_add(group, "T2", second, NULL);
+    aph_threads_add(group, "T3", third, NULL);
+    aph_threads_add(group, "T4", fourth, NULL);
+    p1 = aph_threads_port(group, "p1", t1, APH_THREAD_FIFO_PAIR, 0);
+    p2 = aph_threads_port(group, "p2", t2, APH_THREAD_FIFO_PAIR, 0);
+    aph_threads_run(group);
+    aph_threads_close(group);
+    return 0;
+}
