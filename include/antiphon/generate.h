@@ -58,6 +58,9 @@ aph_value aph_gen_hole(aph_gen *g, aph_value path, const char *function);
 
 /* Writes a shape (aph_model.shape) without quotation marks: APH_SHAPE([{"f": "get", "key": {"one of": ["a", "b"]}}]) */
 #define APH_SHAPE(...) #__VA_ARGS__
+/* Does the same, but expands macros in the shape first, such as #define KEY {"one of": ["a", "b"]}. Also expands true
+ * and false, which <stdbool.h> defines as 1 and 0. */
+#define APH_SHAPE_WITH_MACROS(...) APH_SHAPE(__VA_ARGS__)
 
 /* A function that holes can use, in addition to "id". It must return a value for any argument. */
 typedef struct aph_function {

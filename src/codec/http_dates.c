@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * http_dates.c - strict parsing of the three date forms of RFC 9110 5.6.7, and printing of the first; lenient parsing of
- * the dates in cookies.
+ * http_dates.c - strict parsing of the three date forms of RFC 9110 5.6.7, and printing of the first; lenient parsing
+ * of the dates in cookies.
  *
  * Idea:       each form is a pattern with strptime's letters, interpreted by a small parser. strptime itself is not
  *             used: it depends on the locale, skips spaces and accepts a wrong day of the week.
