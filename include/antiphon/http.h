@@ -29,10 +29,11 @@ extern const aph_codec aph_codec_http;
 aph_decoded aph_decode_http(const aph_codec *codec, aph_wire *wire);
 bool aph_encode_http(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out);
 
-/* Returns true if the request has the method and the path of the route. In a route, {} is any part of the path but the
- * empty one, so that GET /items/{} does not match /items/, which is matched by GET /items/:
+/* Returns true if the request has the method and the path of the route. In a route, {} is any part of the path:
  *     aph_http_route(request, "GET /items/{}", &id)
- * parts[i] is set to the i-th of these parts. If the route has none, parts may be NULL. */
+ * parts[i] is set to the i-th of these parts. If the route has none, parts may be NULL.
+ *     A part can be empty, for instance if a hole is filled with an empty id: /items/ matches GET /items/{} and
+ * GET /items/, but not GET /items. */
 bool aph_http_route(aph_value request, const char *route, aph_value *parts);
 /* Returns the cookie of a request or response; APH_NIL if it is absent. */
 aph_value aph_http_cookie(aph_value message, const char *name);

@@ -37,7 +37,7 @@ bool aph_http_route(aph_value request, const char *route, aph_value *parts)
         if (i == aph_count(path))
             return false;
         aph_value text = part_text(aph_at(path, i));
-        if (aphi_span_is(part, "{}") && !aph_str_is(text, ""))
+        if (aphi_span_is(part, "{}"))
             parts[found++] = text;
         else if (!is_text(text, part))
             return false;

@@ -291,7 +291,8 @@ static void test_helpers(void **unused)
     assert_false(aph_http_route(json_of("{\"method\":\"GET\",\"target\":\"*\"}"), "GET /", NULL));
     assert_false(aph_http_route(APH_NIL, "GET /", NULL));
     aph_value slash = json_of("{\"method\":\"GET\",\"path\":[\"a\",\"\"]}");
-    assert_false(aph_http_route(slash, "GET /a/{}", parts)); /* an empty part does not match {} */
+    assert_true(aph_http_route(slash, "GET /a/{}", parts));
+    assert_ptr_equal(parts[0], aph_str(""));
     assert_false(aph_http_route(slash, "GET /a", NULL));
     assert_true(aph_http_route(slash, "GET /a/", NULL));
     assert_false(aph_http_route(json_of("{\"method\":\"GET\",\"path\":[\"a\"]}"), "GET /a/", NULL));
