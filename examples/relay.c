@@ -5,7 +5,10 @@
  * Connections that the server opens have negative numbers. The tester also acts as the upstream server; `respond`
  * returns its replies. --listen sets the upstream port:
  *
- *     antiphon test examples/relay.c --listen 0 --run './relay {port} {listen}'
+ *     antiphon test examples/relay.c --listen 0 \
+ *         --run 'antiphon serve examples/relay.c --port {port} --calls 127.0.0.1:{listen}'
+ *
+ * This command tests the model itself, run as a server. In place of it, --run takes the command of a relay.
  *
  * The state is {"open": client by upstream connection, "asked": number of requests of each client}. The number of an
  * upstream connection is computed from the client and its number of requests. If connections were numbered in order of

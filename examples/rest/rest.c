@@ -101,12 +101,12 @@ static void step(aph *m, aph_value *state)
 }
 
 static const aph_codec codec = APH_CODEC_HTTP((const char *const[]){NULL}); /* no header of a response matters */
-#define SHAPE(...) APH_SHAPE(__VA_ARGS__) /* expands the macros in the shape */
 #define ID {"seen": ["json", "id"], "else": "none"}
 #define COOKIES "cookies": {"session": {"seen": ["cookies", "session"]}}
 static const aph_model rest = {
     .version = APH_MODEL_VERSION, .name = "rest", .summary = "sessions, items and carts", .step = step,
-    .rpc = true, .codec = &codec, .words = aph_http_words, .shape = SHAPE([
+    .rpc = true, .codec = &codec, .words = aph_http_words,
+    .shape = APH_SHAPE_WITH_MACROS([
         {"weight": 2, "of": {"method": "POST", "path": ["login"], "json": {"user": {"one of": ["ann", "bob"]},
                              "password": {"one of": ["apple", "berry"]}}}},
         {"weight": 4, "of": {"method": {"one of": ["GET", "DELETE"]}, "path": ["items", ID], COOKIES}},

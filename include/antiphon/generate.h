@@ -53,11 +53,15 @@ uint64_t aph_gen_number(aph_gen *g);                    /* number of this reques
 
 /* aph_hole(4, APH_ARRAY_OF(aph_str("tag")), "id") */
 aph_value aph_hole(int64_t label, aph_value path, const char *function);
-/* Returns a hole that refers to a response with a value at the path, preferably late; APH_NIL if there is none. */
+/* Returns a hole that refers to a response with a value at the path, preferably late and not an empty string;
+ * APH_NIL if there is none. */
 aph_value aph_gen_hole(aph_gen *g, aph_value path, const char *function);
 
 /* Writes a shape (aph_model.shape) without quotation marks: APH_SHAPE([{"f": "get", "key": {"one of": ["a", "b"]}}]) */
 #define APH_SHAPE(...) #__VA_ARGS__
+/* Does the same, but expands macros in the shape first, such as #define KEY {"one of": ["a", "b"]}. Also expands true
+ * and false, which <stdbool.h> defines as 1 and 0. */
+#define APH_SHAPE_WITH_MACROS(...) APH_SHAPE(__VA_ARGS__)
 
 /* A function that holes can use, in addition to "id". It must return a value for any argument. */
 typedef struct aph_function {

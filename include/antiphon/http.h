@@ -31,7 +31,9 @@ bool aph_encode_http(const aph_codec *codec, aph_side side, aph_value message, a
 
 /* Returns true if the request has the method and the path of the route. In a route, {} is any part of the path:
  *     aph_http_route(request, "GET /items/{}", &id)
- * parts[i] is set to the i-th of these parts. If the route has none, parts may be NULL. */
+ * parts[i] is set to the i-th of these parts. If the route has none, parts may be NULL.
+ *     A part can be empty, for instance if a hole is filled with an empty id: /items/ matches GET /items/{} and
+ * GET /items/, but not GET /items. */
 bool aph_http_route(aph_value request, const char *route, aph_value *parts);
 /* Returns the cookie of a request or response; APH_NIL if it is absent. */
 aph_value aph_http_cookie(aph_value message, const char *name);
@@ -40,7 +42,7 @@ aph_value aph_http_response(int status, aph_value json);
 /* Returns the integer that v, a string, is the decimal text of, without leading zeros. Returns an integer unchanged,
  * and APH_NIL for anything else. For ids in paths, which are texts, although they are integers in JSON. */
 aph_value aph_http_number(aph_value v);
-/* For aph_model.words: PUT /items/17 {"name":"cup"} session= "x7" */
+/* For aph_model.words: PUT /items/17 {"name":"cup"} session=x7 */
 aph_value aph_http_words(aph_value message);
 /* Split a text such as "/items/17" or "a=1&b=2" as the codec does. Return false if it is not valid. */
 bool aph_http_path_read(aph_value text, aph_value *path);

@@ -6,7 +6,8 @@
  *             So a request can send the value that a response set, and a model can put a symbol in its place.
  *             Attributes are separate, since most models do not describe them.
  * Tolerated:  values with bytes that RFC 6265 4.1.1 advises against, which recipients accept (5.2): anything but a
- *             semicolon, without blanks at the ends. Quotation marks belong to the value. */
+ *             semicolon, without blanks at the ends. Quotation marks belong to the value. Dates are read as user agents
+ *             read them (5.1.1); text that they ignore stays a string. */
 #include "codec/http_cookies.h"
 
 #include "codec/http_dates.h"
@@ -14,8 +15,6 @@
 #include "codec/http_uri.h"
 
 #include <antiphon/http.h>
-
-#include <time.h>
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -60,16 +59,11 @@ aph_decoded aphi_http_cookie_read(aph_wire *w, aphi_http_group g, aph_value *coo
                  : aphi_http_wrong(w, g.lines[0]->at, "RFC 6265 4.2.1: Cookie is not a list of names and values");
 }
 
-static bool read_date(aphi_span s, int64_t *seconds)
-{
-    return aphi_http_date_read(s.text, s.n, (int64_t)time(NULL), seconds);
-}
-
 static aph_value attribute_value(aphi_span name, aphi_span value)
 {
     int64_t seconds;
     aph_value text = str_of(value);
-    if (aphi_span_is(name, "expires") && read_date(value, &seconds))
+    if (aphi_span_is(name, "expires") && aphi_http_cookie_date_read(value.text, value.n, &seconds))
         return aph_int(seconds);
     aph_value number = aphi_span_is(name, "max-age") ? aph_http_number(text) : APH_NIL;
     return number ? number : text;

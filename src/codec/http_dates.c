@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * http_dates.c - strict parsing of the three date forms of RFC 9110 5.6.7, and printing of the first.
+ * http_dates.c - strict parsing of the three date forms of RFC 9110 5.6.7, and printing of the first; lenient parsing
+ * of the dates in cookies.
  *
  * Idea:       each form is a pattern with strptime's letters, interpreted by a small parser. strptime itself is not
  *             used: it depends on the locale, skips spaces and accepts a wrong day of the week.
@@ -12,6 +13,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static const char *const days[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
 static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -181,4 +183,70 @@ bool aphi_http_date_read(const char *text, size_t n, int64_t now, int64_t *secon
         return true;
     }
     return false;
+}
+
+/* ---- dates in cookies -------------------------------------------------------------------------------------------- */
+
+static bool is_delimiter(char c)
+{
+    return c == '\t' || (c >= ' ' && c <= '/') || (c >= ';' && c <= '@') || (c >= '[' && c <= '`') ||
+           (c >= '{' && c <= '~');
+}
+
+/* Parses a number of `low` to `high` digits that is not followed by a digit. */
+static bool parse_digits(reader *r, int low, int high, int *number)
+{
+    int count = 0;
+    *number = 0;
+    for (; r->at < r->end && *r->at >= '0' && *r->at <= '9' && count <= high; count++, r->at++)
+        *number = *number * 10 + (*r->at - '0');
+    return count >= low && count <= high;
+}
+
+static bool parse_clock(reader r, date *d)
+{
+    return parse_digits(&r, 1, 2, &d->hour) && parse_text(&r, ":", 1) && parse_digits(&r, 1, 2, &d->minute) &&
+           parse_text(&r, ":", 1) && parse_digits(&r, 1, 2, &d->second);
+}
+
+static bool parse_day(reader r, date *d) { return parse_digits(&r, 1, 2, &d->day); }
+
+static bool parse_month(reader r, date *d)
+{
+    for (d->month = 1; d->month <= 12; d->month++)
+        if (r.end - r.at >= 3 && strncasecmp(r.at, months[d->month - 1], 3) == 0)
+            return true;
+    return false;
+}
+
+static bool parse_year(reader r, date *d) { return parse_digits(&r, 2, 4, &d->year); }
+
+/* Gives the token to the first part that is still missing and has this form. found: a bit for each part. */
+static void take_token(reader token, date *d, unsigned *found)
+{
+    static bool (*const parts[])(reader r, date *d) = {parse_clock, parse_day, parse_month, parse_year};
+    for (unsigned i = 0; i < 4; i++) {
+        if (*found & 1u << i || !parts[i](token, d))
+            continue;
+        *found |= 1u << i;
+        return;
+    }
+}
+
+bool aphi_http_cookie_date_read(const char *text, size_t n, int64_t *seconds)
+{
+    date d = {0};
+    unsigned found = 0;
+    for (const char *end = text + n, *at = text, *next; at < end; at = next + 1) {
+        for (next = at; next < end && !is_delimiter(*next); next++)
+            ;
+        take_token((reader){at, next}, &d, &found);
+    }
+    if (found != 15)
+        return false;
+    d.year += d.year >= 100 ? 0 : d.year >= 70 ? 1900 : 2000;
+    if (d.year < 1601 || d.second > 59 || !exists(&d))
+        return false;
+    *seconds = seconds_of(&d);
+    return true;
 }

@@ -8,7 +8,7 @@
 /* Takes the next part of a route from *rest. Returns false at the end. */
 static bool next_part(const char **rest, aphi_span *part)
 {
-    if (**rest != '/' || !(*rest)[1])
+    if (**rest != '/')
         return false;
     part->text = *rest + 1;
     part->n = strcspn(part->text, "/");
@@ -30,6 +30,7 @@ bool aph_http_route(aph_value request, const char *route, aph_value *parts)
     size_t method = strcspn(route, " "), i = 0, found = 0;
     const char *rest = route + method + (route[method] == ' ');
     aphi_span part;
+    rest += strcmp(rest, "/") == 0; /* the path without parts */
     if (!is_text(aph_field(request, "method"), (aphi_span){route, method}) || aph_kind_of(path) != APH_ARRAY)
         return false;
     for (; next_part(&rest, &part); i++) {

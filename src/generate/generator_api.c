@@ -58,18 +58,30 @@ size_t aph_gen_connections(aph_gen *g) { return g->known->connections; }
 aph_value aph_gen_wish(aph_gen *g) { return g->wish; }
 uint64_t aph_gen_number(aph_gen *g) { return g->number; }
 
-/* Takes each suitable message with a probability of one half, latest first, and otherwise the oldest. */
+/* An empty string in a response often means that there is no value, for instance a cookie that a logout ends. */
+static bool is_skipped(aph_gen *g, bool answers, aph_value found)
+{
+    return answers && aph_str_is(found, "") && aphi_choice_chance(&g->choice, 7, 8);
+}
+
+/* Takes each suitable message with a probability of one half, latest first, and otherwise the oldest. Takes a skipped
+ * message only if there is no other. */
 aph_value aphi_gen_hole(aph_gen *g, bool answers, aph_value path, const char *function)
 {
-    int64_t label, chosen = 0;
+    int64_t label, chosen = 0, skipped = 0;
     aph_value message, found;
     for (size_t i = 0; i < HOLE_LOOKS && aph_gen_seen(g, i, &label, &message); i++) {
         if ((label % 2 == 0) != answers || !aphi_path_find(message, path, &found))
             continue;
+        if (is_skipped(g, answers, found)) {
+            skipped = label;
+            continue;
+        }
         chosen = label;
         if (aphi_choice_chance(&g->choice, 1, 2))
             break;
     }
+    chosen = chosen ? chosen : skipped;
     return chosen ? aph_hole(chosen, path, function) : APH_NIL;
 }
 

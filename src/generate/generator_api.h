@@ -17,7 +17,7 @@ struct aph_gen {
 };
 
 /* Returns a hole that refers to a response (or, if `answers` is false, a request) with a value at the path, preferably
- * a late one. Returns APH_NIL if there is none. */
+ * a late one, and preferably not an empty string of a response. Returns APH_NIL if there is none. */
 aph_value aphi_gen_hole(aph_gen *g, bool answers, aph_value path, const char *function);
 
 #endif

@@ -569,8 +569,9 @@ static void draw_expected(const drawing *d, aphi_text_line *l, size_t i, bool cu
         draw_remark(d, l, i, aphi_run_event_is_outward(m) ? "sent" : "got", aphi_buffer_text(&text), &attached);
         aphi_buffer_free(&text);
     }
+    bool begun = d->given->incomplete && m->connection == d->given->incomplete_at;
     if (m->kind == APHI_RUN_EVENT_SENT)
-        draw_remark(d, l, i, "got", "no response", &attached);
+        draw_remark(d, l, i, "got", begun ? d->given->incomplete : "no response", &attached);
     draw_allowed(d, l, i, &attached);
     if (!attached && m->kind == APHI_RUN_EVENT_MALFORMED)
         draw_remark(d, l, i, "expected", "a message", &attached);

@@ -30,6 +30,8 @@ typedef struct aphi_run_diagram {
     aph_value script;          /* the shrunk script, an array of actions as on disk; its waits are drawn */
     const char *replay;        /* the command that reproduces the run, or NULL */
     aph_words *words;          /* the model's formatting of messages; NULL: JSON */
+    const char *incomplete;    /* an incomplete response that has arrived on connection incomplete_at; NULL: none */
+    int64_t incomplete_at;
 } aphi_run_diagram;
 
 /* Draws a space-time diagram in text: a vertical line for each connection and one for the subject; time runs down; each

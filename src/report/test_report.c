@@ -227,7 +227,9 @@ static void fill_diagram(report *t)
                                   .failing = r ? find_failing(t) : APHI_RUN_DIAGRAM_NONE, .allowed = t->allowed,
                                   .branches = c->branches, .script = t->script,
                                   .replay = t->replay.n ? aphi_buffer_text(&t->replay) : NULL,
-                                  .words = t->options->model->words};
+                                  .words = t->options->model->words,
+                                  .incomplete = r && *r->incomplete ? r->incomplete : NULL,
+                                  .incomplete_at = r ? r->incomplete_at : 0};
 }
 
 /* Returns the waivers that the last run needs; APH_NIL if none is allowed, or the run did not pass. */

@@ -24,6 +24,7 @@
 
 enum {
     KEPT_TRIES = 3,    /* runs of a script that failed before */
+    KEPT_PARTS = 2,    /* scripts that failed before take at most this part of the time */
     SENT_OFTEN = 20,   /* requests of a kind of which one must get a response */
 };
 
@@ -69,23 +70,52 @@ static bool check_kept_scripts(aphi_campaign_state *c, aphi_corpus *kept)
     return valid;
 }
 
+static bool is_time_up(const aphi_campaign_state *c)
+{
+    return (c->result.run && c->result.run->cut) || (c->until && aphi_clock_ns() >= c->until);
+}
+
+/* A pass is then about the scripts that were repeated, and about generated runs. */
+static void note_unrepeated(const aphi_campaign_state *c, size_t repeated, size_t count)
+{
+    char text[700];
+    snprintf(text, sizeof text, "%.300s: the scripts that failed before may take half of --time; %zu of %zu were "
+             "repeated completely; raise --time, or remove scripts", c->options->folder, repeated, count);
+    aphi_campaign_note(c, text);
+}
+
+/* Repeats a script, unless it is for another environment. Returns true if it fails. */
+static bool repeat_kept_script(aphi_campaign_state *c, const char *path)
+{
+    aphi_script script;
+    bool failed = false;
+    if (!read_kept_script(c, path, &script))
+        return false;
+    if (!strcmp(script.environment, c->options->environment ? c->options->environment : "tcp"))
+        failed = aphi_campaign_repeat(c, &script, KEPT_TRIES, true);
+    if (failed)
+        snprintf(c->result.script, sizeof c->result.script, "%s", path);
+    aphi_script_free(&script);
+    return failed;
+}
+
 static bool repeat_kept_scripts(aphi_campaign_state *c)
 {
     aphi_corpus kept;
     bool failed = false;
+    size_t repeated = 0;
     if (!aphi_subject_is_ours(c->options->subject) || c->options->no_check)
         return false;
     bool valid = check_kept_scripts(c, &kept);
-    for (size_t i = 0; i < kept.count && valid && !failed && !is_hopeless(c); i++) {
-        aphi_script script;
-        if (!read_kept_script(c, kept.paths[i], &script))
-            break;
-        if (!strcmp(script.environment, c->options->environment ? c->options->environment : "tcp"))
-            failed = aphi_campaign_repeat(c, &script, KEPT_TRIES, true);
-        if (failed)
-            snprintf(c->result.script, sizeof c->result.script, "%s", kept.paths[i]);
-        aphi_script_free(&script);
+    c->until = c->options->time_ns ? c->began + c->options->time_ns / KEPT_PARTS : 0;
+    for (size_t i = 0; i < kept.count && valid && !failed && !is_hopeless(c) && !is_time_up(c); i++) {
+        failed = repeat_kept_script(c, kept.paths[i]);
+        valid = !c->result.bad_script;
+        repeated += !is_time_up(c);
     }
+    if (repeated < kept.count && is_time_up(c) && valid && !failed && !is_hopeless(c))
+        note_unrepeated(c, repeated, kept.count);
+    c->until = aphi_campaign_deadline(c);
     aphi_corpus_free(&kept);
     return c->result.from_corpus = failed;
 }

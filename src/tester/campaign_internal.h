@@ -74,7 +74,8 @@ bool aphi_campaign_judge_again(aphi_campaign_state *c);
 /* Now and then, checks the trace of a run that passed, which tests the promises of the model. Returns true if the run
  * is not a pass after all. */
 bool aphi_campaign_reject_pass(aphi_campaign_state *c);
-/* Runs the script until it has the wanted verdict, at most this many times; the last run becomes the result. */
+/* Runs the script until it has the wanted verdict, at most this many times; the last run becomes the result. counted:
+ * the runs are part of the totals, and a script of the folder may be cut at the deadline. */
 bool aphi_campaign_repeat(aphi_campaign_state *c, const aphi_script *script, unsigned tries, bool counted);
 
 /* ---- campaign_generate.c ----------------------------------------------------------------------------------------- */

@@ -261,6 +261,7 @@ bool aphi_campaign_repeat(aphi_campaign_state *c, const aphi_script *script, uns
     for (unsigned i = 0; i < tries; i++) {
         aphi_run_options how = aphi_campaign_script_options(c, script);
         aphi_campaign_raise_patience(c, &how, c->wanted);
+        how.may_be_cut = counted && !c->options->script;
         aphi_run *run = aphi_campaign_run(c, &how, true);
         if (!run)
             return false;
@@ -276,7 +277,7 @@ bool aphi_campaign_repeat(aphi_campaign_state *c, const aphi_script *script, uns
         if (aphi_run_verdict_blames_subject(c->result.outcome) &&
             (c->wanted == APHI_RUN_PASS || c->result.outcome == c->wanted))
             return true;
-        if (run->outcome == APHI_RUN_STOPPED || c->result.outcome == APHI_RUN_TROUBLE ||
+        if (run->outcome == APHI_RUN_STOPPED || run->cut || c->result.outcome == APHI_RUN_TROUBLE ||
             (c->until && aphi_clock_ns() >= c->until))
             return false;
     }

@@ -331,6 +331,14 @@ void aphi_net_close_connection(aphi_net *n, int64_t connection)
     *(connection < APH_ACCEPTED ? &n->channels[connection] : &n->accepted[place_of(connection)]) = NULL;
 }
 
+const char *aphi_net_incomplete(const aphi_net *n, int64_t connection, size_t *count)
+{
+    size_t i = (size_t)connection;
+    const channel *l = i < n->channel_count ? n->channels[i] : NULL;
+    *count = l ? l->in_tail - l->in_head : 0;
+    return *count ? l->inbox + l->in_head : "";
+}
+
 /* If the subject's accept queue is full, the kernel reports the socket as connected, but only the handshake is
  * acknowledged. */
 bool aphi_net_is_connecting(const aphi_net *n, int64_t connection)

@@ -67,6 +67,9 @@ void aphi_net_abort_connection(aphi_net *n, int64_t connection);
 bool aphi_net_idle(const aphi_net *n);
 /* Returns true if the connection is being opened and is not accepted yet. */
 bool aphi_net_is_connecting(const aphi_net *n, int64_t connection);
+/* Returns the bytes of an incomplete message that has arrived on a connection of the tester, valid until the next
+ * round. *count is 0 if there are none. */
+const char *aphi_net_incomplete(const aphi_net *n, int64_t connection, size_t *count);
 /* Closes the connection once its outbox is written; arrivals are no longer reported. A post opens it again. */
 void aphi_net_close_connection(aphi_net *n, int64_t connection);
 /* Writes outboxes, then waits up to wait_ns for arrivals and reports them. Returns the number of arrivals that end a

@@ -114,6 +114,18 @@ static bool is_too_late_to_send(const aphi_run_state *r)
     return (o->until_ns && at >= o->until_ns) || (o->most_ns && at >= r->began + o->most_ns);
 }
 
+/* The verdict of a script is about all of its actions, unless it may be cut. */
+static void check_sending(aphi_run_state *r)
+{
+    const aphi_run_options *o = r->options;
+    if ((!o->script || o->may_be_cut) && is_too_late_to_send(r)) {
+        r->result.cut |= o->script && !aphi_run_has_sent_all(r);
+        aphi_run_stop_sending(r);
+    }
+    if (!o->script && !r->sending.is_over && aphi_run_has_late_request(r))
+        aphi_run_stop_sending(r);
+}
+
 static void check_limits(aphi_run_state *r)
 {
     const aphi_run_options *o = r->options;
@@ -121,13 +133,12 @@ static void check_limits(aphi_run_state *r)
     if (aphi_run_is_stopped(r))
         APHI_JUDGE_AND_END(r, APHI_RUN_STOPPED, "stopped by a signal");
     bool is_late = o->until_ns && r->now >= o->until_ns;
-    if (is_late && o->script)
+    if (is_late && o->script && !o->may_be_cut)
         APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "time limit reached");
     if (is_late && aphi_silence_lacks_message(&r->silence))
         APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "time limit reached; %s",
                            aphi_silence_describe(&r->silence, r->calls.count, what, sizeof what));
-    if ((!o->script && is_too_late_to_send(r)) || (!r->sending.is_over && aphi_run_has_late_request(r)))
-        aphi_run_stop_sending(r);
+    check_sending(r);
     aphi_run_check_losses(r, LOSSES_MANY);
     if (!r->judging.feed && aphi_heap_is_full())
         aph_collect();
@@ -219,12 +230,12 @@ static bool begin_run(aphi_run_state *r)
     return true;
 }
 
-/* A run passes only if all observations were judged, and all actions of its script were performed. */
+/* A run passes only if all observations were judged, and all actions of its script were performed or cut. */
 static void settle_pass(aphi_run_state *r)
 {
     aphi_run *result = &r->result;
     result->performed = r->sending.performed;
-    result->actions = r->options->script ? r->options->script->count : result->performed;
+    result->actions = r->options->script && !result->cut ? r->options->script->count : result->performed;
     bool complete = result->performed >= result->actions;
     result->too_hard = result->outcome == APHI_RUN_PASS && r->judging.too_hard;
     result->undecided = result->outcome == APHI_RUN_PASS && r->judging.undecided;

@@ -60,6 +60,7 @@ typedef struct aphi_run_options {
     bool apart;                  /* no connection has requests of several partitions in flight: judging is faster */
     uint64_t messages;           /* messages sent and received before the run ends; 0: no limit */
     int64_t until_ns;            /* by the clock: a deadline for sending, and for a script; 0: none */
+    bool may_be_cut;             /* for a script, too, until_ns is a deadline only for sending */
     int64_t most_ns;             /* the time after which a generated run sends nothing more; 0: no limit */
     /* The longest silence while a response is due. 0: it follows the response times; a silence of APHI_PATIENCE is
      * suspicious, and one of at least 5 s too long. */
@@ -87,7 +88,8 @@ typedef struct aphi_run {
     aph_fault fault;             /* with TROUBLE: the error of the model, if any */
     char why[512];
     aphi_run_facts facts;
-    size_t performed, actions;   /* of a script: the number of performed actions, and of all */
+    size_t performed, actions;   /* of a script: the number of performed actions, and of all that a pass requires */
+    bool cut;                    /* the deadline was reached before all actions of the script were performed */
     bool script_whole;           /* all actions are stored; false if there were too many */
     uint64_t events_before;      /* events that are no longer stored */
     int64_t rejected_event;      /* with FAIL: index in the events of the rejected observation; -1: not stored */
@@ -101,6 +103,8 @@ typedef struct aphi_run {
     int64_t suspected_ns;        /* with STARVED: the time since the silence was suspicious */
     bool too_hard;               /* with UNKNOWN: the run was too hard for the oracle; an easier one may pass */
     bool undecided;              /* with UNKNOWN: a check of the whole trace may decide */
+    char incomplete[320];        /* with STARVED: describes the incomplete message that has arrived; "": none */
+    int64_t incomplete_at;       /* its connection in the events */
     aph_value kinds;             /* by kind of request: [sent, answered] */
     aph_value lost_kinds;        /* by kind of request: the number of losses, if there are any */
     aph_value branches;          /* by name, how often they were taken; APH_NIL if there are none */

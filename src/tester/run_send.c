@@ -55,8 +55,6 @@ bool aphi_run_has_sent_all(const aphi_run_state *r)
 
 void aphi_run_stop_sending(aphi_run_state *r)
 {
-    if (r->options->script) /* its verdict is about all of its actions */
-        return;
     r->sending.is_over = true;
     r->sending.has_next = false;
     r->sending.deferred_count = 0;

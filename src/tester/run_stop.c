@@ -11,11 +11,15 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 static const int64_t PATIENCE_CONNECTING_NS = 4000000000;
 #define SILENT "the subject is silent, but every explanation has a pending response"
-enum { PATIENCE_PARTS_EXITING = 4 }; /* this part of the patience, for a process to exit after its connections end */
+enum {
+    PATIENCE_PARTS_EXITING = 4, /* this part of the patience, for a process to exit after its connections end */
+    QUOTED_MAX = 40,            /* bytes of an incomplete message */
+};
 
 void aphi_run_end_with(aphi_run_state *r, aphi_run_verdict outcome, aph_fault fault, const char *format, ...)
 {
@@ -99,6 +103,44 @@ static void note_suspicion(aphi_run_state *r)
     r->ending.suspected_ns = ns > 0 ? ns : 0;
 }
 
+/* Describes the incomplete message that has arrived on the connection, or on the first one with such a message if it is
+ * negative. */
+static void describe_incomplete(aphi_run_state *r, int64_t connection)
+{
+    size_t n;
+    int64_t at = connection < 0 ? 0 : connection;
+    const char *bytes = aphi_net_incomplete(r->net, at, &n);
+    while (n == 0 && connection < 0 && at + 1 < (int64_t)r->outstanding.peer_count)
+        bytes = aphi_net_incomplete(r->net, ++at, &n);
+    if (n == 0)
+        return;
+    char *quoted = aph_json_text(aph_bytes(bytes, n < QUOTED_MAX ? n : QUOTED_MAX), NULL);
+    snprintf(r->result.incomplete, sizeof r->result.incomplete, "the beginning of a message, %zu byte%s: %s%s", n,
+             n == 1 ? "" : "s", quoted, n > QUOTED_MAX ? "..." : "");
+    free(quoted);
+    r->result.incomplete_at = aphi_outstanding_name(&r->outstanding, at);
+}
+
+/* Ends the run because a response is missing, unless it has ended. label: of its request; 0: unknown. */
+static void end_without_response(aphi_run_state *r, int64_t label, int64_t connection, int64_t waited, const char *more)
+{
+    const char *part = r->result.incomplete;
+    if (r->ending.ended)
+        return;
+    describe_incomplete(r, label ? connection : -1);
+    if (label)
+        aphi_run_end(r, APHI_RUN_STARVED,
+                     "request %lld on connection %lld: no %sresponse within %.1f s%s%s%s; %llu request%s outstanding",
+                     (long long)label, (long long)connection, *part ? "complete " : "", (double)waited / 1e9,
+                     *part ? ", but " : "", part, more, (unsigned long long)r->outstanding.count,
+                     r->outstanding.count == 1 ? "" : "s");
+    else if (*part)
+        aphi_run_end(r, APHI_RUN_STARVED, "no complete message, but every explanation has a pending response; "
+                     "connection %lld has %s%s", (long long)r->result.incomplete_at, part, more);
+    else
+        aphi_run_end(r, APHI_RUN_STARVED, SILENT "%s", more);
+}
+
 static void end_starved(aphi_run_state *r)
 {
     char how[160], more[200] = "";
@@ -123,13 +165,8 @@ static void end_starved(aphi_run_state *r)
         snprintf(more, sizeof more, "; %s", aphi_silence_describe(&r->silence, r->calls.count, how, sizeof how));
     else if (!aphi_net_idle(r->net))
         snprintf(more, sizeof more, "; the subject does not read its input");
-    if (label)
-        APHI_JUDGE_AND_END(r, APHI_RUN_STARVED,
-                           "request %lld on connection %lld: no response within %.1f s%s; %llu request%s outstanding",
-                           (long long)label, (long long)connection, (double)waited / 1e9, more,
-                           (unsigned long long)r->outstanding.count, r->outstanding.count == 1 ? "" : "s");
-    else
-        APHI_JUDGE_AND_END(r, APHI_RUN_STARVED, SILENT "%s", more);
+    aphi_run_judge_all(r);
+    end_without_response(r, label, connection, waited, more);
 }
 
 void aphi_run_check_losses(aphi_run_state *r, uint64_t least)
@@ -151,7 +188,7 @@ static void end_complete(aphi_run_state *r)
         r->ending.doubtful = true;
         note_suspicion(r);
         if (!aphi_run_judge_complete(r))
-            aphi_run_end(r, APHI_RUN_STARVED, SILENT);
+            end_without_response(r, 0, -1, 0, "");
     }
     aphi_run_check_losses(r, 0);
     aphi_run_end(r, APHI_RUN_PASS, r->judging.feed ? "the model explains all observations" : "nothing was judged");

@@ -96,6 +96,11 @@ static void test_responses(void **unused)
          "{\"cookies\":{\"s\":\"x7\",\"t\":\"\"},\"headers\":{\"set-cookie\":{\"s\":{\"expires\":784111777,"
          "\"httponly\":true,\"max-age\":60,\"path\":\"/\"}}},\"status\":200}");
     same(&aph_codec_http,
+         "HTTP/1.1 200 \r\nContent-Length: 0\r\nSet-Cookie: s=; expires=Thu, 01-Jan-1970 00:00:00 GMT\r\n"
+         "Set-Cookie: t=; expires=never\r\n\r\n",
+         "{\"cookies\":{\"s\":\"\",\"t\":\"\"},\"headers\":{\"set-cookie\":{\"s\":{\"expires\":0},"
+         "\"t\":{\"expires\":\"never\"}}},\"status\":200}");
+    same(&aph_codec_http,
          "HTTP/1.1 200 \r\nContent-Length: 0\r\nSet-Cookie: s=1\r\nSet-Cookie: s=2; secure; max-age=007\r\n\r\n",
          "{\"cookies\":{\"s\":[\"1\",\"2\"]},\"headers\":{\"set-cookie\":{\"s\":[{},{\"max-age\":\"007\","
          "\"secure\":true}]}},\"status\":200}");
@@ -213,6 +218,8 @@ static void test_refused(void **unused)
         "{\"status\":200,\"headers\":{\"set-cookie\":{\"a\":{\"path\":\"/\"}}}}",
         "{\"status\":200,\"cookies\":{\"a\":\"1\"},\"headers\":{\"set-cookie\":{\"a\":{}}}}",
         "{\"status\":200,\"cookies\":{\"a\":\"1\"},\"headers\":{\"set-cookie\":{\"a\":{\"max-age\":\"60\"}}}}",
+        "{\"status\":200,\"cookies\":{\"a\":\"1\"},\"headers\":{\"set-cookie\":{\"a\":{\"expires\":"
+        "\"1 Jan 1970 00:00:00\"}}}}",
         "{\"status\":200,\"cookies\":{\"a\":\"1\"},\"headers\":{\"set-cookie\":{\"a\":{\"Path\":\"/\"}}}}",
         "{\"status\":200,\"cookies\":{\"a\":\"1\"},\"headers\":{\"set-cookie\":{\"a\":{\"secure\":false}}}}",
         "{\"status\":200,\"cookies\":{\"a\":\"1\"},\"headers\":{\"set-cookie\":\"a=1\"}}",
@@ -283,6 +290,12 @@ static void test_helpers(void **unused)
     assert_true(aph_http_route(json_of("{\"method\":\"GET\",\"path\":[]}"), "GET /", NULL));
     assert_false(aph_http_route(json_of("{\"method\":\"GET\",\"target\":\"*\"}"), "GET /", NULL));
     assert_false(aph_http_route(APH_NIL, "GET /", NULL));
+    aph_value slash = json_of("{\"method\":\"GET\",\"path\":[\"a\",\"\"]}");
+    assert_true(aph_http_route(slash, "GET /a/{}", parts));
+    assert_ptr_equal(parts[0], aph_str(""));
+    assert_false(aph_http_route(slash, "GET /a", NULL));
+    assert_true(aph_http_route(slash, "GET /a/", NULL));
+    assert_false(aph_http_route(json_of("{\"method\":\"GET\",\"path\":[\"a\"]}"), "GET /a/", NULL));
     assert_ptr_equal(aph_http_cookie(q, "s"), aph_str("1"));
     assert_ptr_equal(aph_http_cookie(q, "t"), APH_NIL);
     assert_ptr_equal(aph_http_response(204, APH_NIL), json_of("{\"status\":204}"));

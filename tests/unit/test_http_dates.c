@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * test_http_dates.c - HTTP dates: strict parsing of three forms, printing, years of two digits. */
+ * test_http_dates.c - HTTP dates: strict parsing of three forms, printing, years of two digits; dates in
+ * cookies. */
 #include "codec/http_dates.h"
 
 #include "base/random_choice.h"
@@ -126,6 +127,59 @@ static void every_date_that_is_read_can_be_written(void **unused)
     assert_string_equal(text, "Fri, 31 Dec 9999 23:59:59 GMT");
 }
 
+/* RFC 6265 5.1.1. */
+static void cookie_dates_are_read_as_by_user_agents(void **unused)
+{
+    (void)unused;
+    static const struct { const char *text; int64_t seconds; } dates[] = {
+        {"Sun, 06 Nov 1994 08:49:37 GMT", 784111777}, {"Sunday, 06-Nov-94 08:49:37 GMT", 784111777},
+        {"Sun Nov  6 08:49:37 1994", 784111777}, {"Thu, 01-Jan-1970 00:00:00 GMT", 0},
+        {"Thu, 01-Jan-70 00:00:01 GMT", 1}, {"Mon, 31-Dec-69 23:59:59 GMT", 3155759999},
+        {"1 1 1970 0:0:0 JANUARY", 0}, {"0:0:0 1 JANUARY 1970", 0}, {"1970 jan 1 0:0:0", 0},
+        {"01x janitor 1970y 00:00:00z", 0}, {"Sat, 1 Jan 1601 00:00:00", -11644473600},
+        {"Fri, 31 Dec 9999 23:59:59 GMT", 253402300799}, {"1 2 Jan 2000 00:00:00 3 Feb 4:5:6", 946684800},
+        {"~01/Jan;1970@00:00:00", 0},
+    };
+    for (size_t i = 0; i < sizeof dates / sizeof *dates; i++) {
+        int64_t seconds = -2;
+        if (!aphi_http_cookie_date_read(dates[i].text, strlen(dates[i].text), &seconds) ||
+            seconds != dates[i].seconds)
+            fail_msg("'%s' was read as %lld", dates[i].text, (long long)seconds);
+    }
+}
+
+static void other_cookie_dates_are_rejected(void **unused)
+{
+    (void)unused;
+    static const char *const wrong[] = {
+        "", "0", "-1", "Session", "Thu, 01 Jan 1970", "Thu, 01 Jan 00:00:00 GMT", "01 1970 00:00:00",
+        "Jan 1970 00:00:00", "01 Jan 1970 00:00", "01 Jan 1970 24:00:00", "01 Jan 1970 00:60:00",
+        "01 Jan 1970 00:00:60", "01 Jan 1970 000:00:00", "30 Feb 1970 00:00:00", "00 Jan 1970 00:00:00",
+        "32 Jan 1970 00:00:00", "01 Jan 1600 00:00:00", "01 Jan 100 00:00:00", "01 Jan 19700 00:00:00",
+        "01 Jxn 1970 00:00:00", "01 Ja 1970 0:0:0", "01:Jan:1970:00:00:00",
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        int64_t seconds = 7;
+        if (aphi_http_cookie_date_read(wrong[i], strlen(wrong[i]), &seconds))
+            fail_msg("'%s' was read as %lld", wrong[i], (long long)seconds);
+        assert_int_equal(seconds, 7);
+    }
+}
+
+static void printed_dates_are_cookie_dates(void **unused)
+{
+    (void)unused;
+    aphi_choice c = aphi_choice_seed(2);
+    char text[APHI_HTTP_DATE_SIZE + 1];
+    static const int64_t first = -11644473600, last = 253402300799;
+    for (int i = 0; i < 100000; i++) {
+        int64_t seconds = first + (int64_t)aphi_choice_below(&c, (uint64_t)(last - first) + 1), back;
+        assert_true(aphi_http_date_write(seconds, text));
+        assert_true(aphi_http_cookie_date_read(text, strlen(text), &back));
+        assert_int_equal(seconds, back);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +189,9 @@ int main(void)
         cmocka_unit_test(printed_dates_are_parsed),
         cmocka_unit_test(years_have_four_digits),
         cmocka_unit_test(every_date_that_is_read_can_be_written),
+        cmocka_unit_test(cookie_dates_are_read_as_by_user_agents),
+        cmocka_unit_test(other_cookie_dates_are_rejected),
+        cmocka_unit_test(printed_dates_are_cookie_dates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

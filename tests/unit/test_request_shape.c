@@ -167,6 +167,29 @@ static void test_holes(void **unused)
     bench_close(&b);
 }
 
+/* Every second response has an empty string, as after a logout. They are drawn sometimes, and if there is no other. */
+static void test_empty_strings_are_rare(void **unused)
+{
+    (void)unused;
+    bench b;
+    bench_open(&b, APH_SHAPE([{"a": {"seen": ["s"]}, "b": {"sent": ["s"]}}]));
+    aphi_labelled_add(b.seen, 2, aph_record("s", aph_str("")));
+    aphi_labelled_add(b.seen, 1, aph_record("s", aph_str("")));
+    for (int i = 0; i < 100; i++)
+        assert_ptr_equal(aph_field(drawn(&b), "a"), aph_hole(2, APH_ARRAY_OF(aph_str("s")), "id"));
+    for (int64_t label = 3; label <= 12; label++)
+        aphi_labelled_add(b.seen, label, aph_record("s", aph_str(label / 2 % 2 ? "" : "token")));
+    unsigned seen = 0, sent = 0;
+    for (int i = 0; i < 1000; i++) {
+        aph_value v = drawn(&b);
+        seen += aph_int_of(aph_at(aph_field(aph_field(v, "a"), "$"), 0)) / 2 % 2 == 1;
+        sent += aph_int_of(aph_at(aph_field(aph_field(v, "b"), "$"), 0)) / 2 % 2 == 1;
+    }
+    assert_true(seen > 10 && seen < 200);
+    assert_true(sent > 250);
+    bench_close(&b);
+}
+
 static void test_wishes(void **unused)
 {
     (void)unused;
@@ -232,6 +255,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_values, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_fresh, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_holes, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_empty_strings_are_rare, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_wishes, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_errors, fresh_heap, fresh_heap),
     };

@@ -192,6 +192,7 @@ typedef struct world {
     int64_t patience_ns; /* 0 means 200 ms */
     bool follows;        /* the patience follows the response times */
     int64_t until_ns;
+    bool may_be_cut;
     int64_t (*idle_ns)(void);
 } world;
 
@@ -258,6 +259,7 @@ static void expect_run(world *w, const aph_model *model, const char *actions, ap
     read_script(w, actions);
     aphi_run_options options = {.model = model, .subject = w->subject, .script = &w->script, .seed = 1,
                                 .connections = 4, .depth = 4, .trace = w->trace, .until_ns = w->until_ns,
+                                .may_be_cut = w->may_be_cut,
                                 .patience_ns = w->follows ? 0 : w->patience_ns ? w->patience_ns : 200 * MS,
                                 .trace_name = w->trace_path, .idle_ns = w->idle_ns};
     int64_t began = aphi_clock_ns();
@@ -687,6 +689,28 @@ static void test_time_limit_of_a_script(void **state)
                APHI_RUN_UNKNOWN, "time limit reached; 1 of 2 actions of the script were performed");
 }
 
+/* The observations up to the deadline are judged, and decide. */
+static void test_script_that_is_cut(void **state)
+{
+    world *w = *state;
+    w->until_ns = aphi_clock_ns() + 300 * MS;
+    w->may_be_cut = true;
+    expect_run(w, &echo, "{'label':1,'conn':0,'send':'a'}\n"
+                         "{'label':3,'conn':0,'send':'b','wait':{'pause_us':600000000}}\n", APHI_RUN_PASS, "explains");
+    assert_true(w->run->cut);
+    assert_int_equal(w->run->performed, 1);
+    assert_int_equal(w->run->facts.answers, 1);
+}
+
+static void test_script_that_ends_before_it_is_cut(void **state)
+{
+    world *w = *state;
+    w->until_ns = aphi_clock_ns() + 600000 * MS;
+    w->may_be_cut = true;
+    expect_run(w, &echo, "{'label':1,'conn':0,'send':'a'}\n", APHI_RUN_PASS, "explains");
+    assert_false(w->run->cut);
+}
+
 /* A script is performed to its end, although the oracle gives up, so that its trace can be judged. */
 static void test_script_that_cannot_be_judged(void **state)
 {
@@ -739,7 +763,8 @@ int main(void)
              TEST(test_does_not_read),
         TEST(test_full_disk),      TEST(test_stopped),         TEST(test_unknown_request),         TEST(test_generated),
         TEST(test_late_response_of_a_script), TEST(test_late_response_of_a_generated_run),
-        TEST(test_dead_and_not_judged), TEST(test_time_limit_of_a_script), TEST(test_script_that_cannot_be_judged),
+        TEST(test_dead_and_not_judged), TEST(test_time_limit_of_a_script), TEST(test_script_that_is_cut),
+        TEST(test_script_that_ends_before_it_is_cut), TEST(test_script_that_cannot_be_judged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
