@@ -269,39 +269,101 @@ static bool parse_outcome(const aphi_program *p, aphi_recording *r, const char *
     return false;
 }
 
-static bool parse_payload(unsigned char payload[16], const char *hex)
+/* ---- fields of a line, separated by blanks; sscanf would take most of the time of an exploration ---------------- */
+
+typedef struct fields {
+    const char *at;
+    bool valid; /* no field was missing or malformed so far */
+} fields;
+
+static fields fields_of(const char *line)
 {
-    for (int i = 0; i < 16; i++)
-        if (sscanf(hex + 2 * i, "%2hhx", &payload[i]) != 1)
-            return false;
-    return true;
+    return (fields){line + 2, line[1] == ' '};
 }
+
+static void skip_blank(fields *f)
+{
+    if (*f->at == ' ')
+        f->at++;
+}
+
+static uint32_t next_number(fields *f)
+{
+    uint64_t number = 0;
+    const char *begin = f->at;
+    for (; *f->at >= '0' && *f->at <= '9' && number <= UINT32_MAX; f->at++)
+        number = number * 10 + (uint64_t)(*f->at - '0');
+    f->valid &= f->at > begin && (*f->at == ' ' || !*f->at) && number <= UINT32_MAX;
+    skip_blank(f);
+    return f->valid ? (uint32_t)number : 0;
+}
+
+/* Copies a word of less than `size` bytes. */
+static void next_word(fields *f, char *word, size_t size)
+{
+    size_t n = strcspn(f->at, " ");
+    f->valid &= n > 0 && n < size;
+    n = f->valid ? n : 0;
+    memcpy(word, f->at, n);
+    word[n] = '\0';
+    f->at += n;
+    skip_blank(f);
+}
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static void next_payload(fields *f, unsigned char payload[16])
+{
+    char hex[33];
+    next_word(f, hex, sizeof hex);
+    f->valid &= strlen(hex) == 32;
+    for (int i = 0; i < 16 && f->valid; i++) {
+        int high = hex_digit(hex[2 * i]), low = hex_digit(hex[2 * i + 1]);
+        f->valid = high >= 0 && low >= 0;
+        payload[i] = (unsigned char)(high << 4 | low);
+    }
+}
+
+/* ---- recordings -------------------------------------------------------------------------------------------------- */
+
 
 static bool parse_event(aphi_program *p, aphi_recording *r, uint32_t *counts, const char *line)
 {
     static const char ops[] = "srl";
-    unsigned thread, sync, free, port, peer;
-    uint32_t index;
-    char op, label[64], hex[64];
-    if (sscanf(line, "e %u %c %u %u %u %63s %u %" SCNu32 " %63s", &thread, &op, &sync, &free, &port, label, &peer,
-               &index, hex) != 9
-        || thread >= p->layout.thread_count || peer >= p->layout.thread_count || !strchr(ops, op) || strlen(hex) != 32
-        || (op != 'l' && (port >= p->layout.port_count || p->layout.ports[port].owner != (op == 'r' ? thread : peer))))
+    fields f = fields_of(line);
+    char op[2], label[64];
+    unsigned char payload[16];
+    unsigned thread = next_number(&f);
+    next_word(&f, op, sizeof op);
+    unsigned sync = next_number(&f), free = next_number(&f), port = next_number(&f);
+    next_word(&f, label, sizeof label);
+    unsigned peer = next_number(&f);
+    uint32_t index = next_number(&f);
+    next_payload(&f, payload);
+    bool receive = *op == 'r';
+    if (!f.valid || thread >= p->layout.thread_count || peer >= p->layout.thread_count || !strchr(ops, *op) ||
+        (*op != 'l' && (port >= p->layout.port_count || p->layout.ports[port].owner != (receive ? thread : peer))))
         return false;
     APHI_RESERVE(r->events, r->event_capacity, r->event_count + 1);
     aphi_recorded_event *e = &r->events[r->event_count++];
-    *e = (aphi_recorded_event){.op = (aphi_alts_op)(strchr(ops, op) - ops), .sync = sync, .free = free,
+    *e = (aphi_recorded_event){.op = (aphi_alts_op)(strchr(ops, *op) - ops), .sync = sync, .free = free,
                                .id = {(uint16_t)thread, ++counts[thread]}, .port = (uint16_t)port,
                                .label = aphi_layout_label(&p->layout, label), .peer = {(uint16_t)peer, index},
                                .open = (uint32_t)r->open_item_count, .available = (uint32_t)r->available_count};
-    return parse_payload(e->payload, hex);
+    memcpy(e->payload, payload, sizeof payload);
+    return true;
 }
 
 static bool parse_open_item(aphi_program *p, aphi_recording *r, uint32_t *count, const char *line)
 {
-    unsigned port;
+    fields f = fields_of(line);
+    unsigned port = next_number(&f);
     char label[64];
-    if (!count || sscanf(line, "o %u %63s", &port, label) != 2 || port >= p->layout.port_count)
+    next_word(&f, label, sizeof label);
+    if (!count || !f.valid || port >= p->layout.port_count)
         return false;
     APHI_RESERVE(r->open_items, r->open_item_capacity, r->open_item_count + 1);
     r->open_items[r->open_item_count++] = (aphi_open_item){(uint16_t)port, aphi_layout_label(&p->layout, label)};
@@ -311,12 +373,14 @@ static bool parse_open_item(aphi_program *p, aphi_recording *r, uint32_t *count,
 
 static bool parse_available(aphi_program *p, aphi_recording *r, const char *line)
 {
-    unsigned thread;
-    unsigned port, sync;
-    uint32_t index;
+    fields f = fields_of(line);
     char label[64];
-    if (!r->event_count || sscanf(line, "a %u %" SCNu32 " %u %63s %u", &thread, &index, &port, label, &sync) != 5
-        || thread >= p->layout.thread_count || port >= p->layout.port_count)
+    unsigned thread = next_number(&f);
+    uint32_t index = next_number(&f);
+    unsigned port = next_number(&f);
+    next_word(&f, label, sizeof label);
+    unsigned sync = next_number(&f);
+    if (!r->event_count || !f.valid || thread >= p->layout.thread_count || port >= p->layout.port_count)
         return false;
     APHI_RESERVE(r->available, r->available_capacity, r->available_count + 1);
     r->available[r->available_count++] =
@@ -328,9 +392,13 @@ static bool parse_available(aphi_program *p, aphi_recording *r, const char *line
 static aphi_thread_end *parse_thread_end(aphi_program *p, aphi_recording *r, const char *line)
 {
     static const char *const names[] = {"runs", "receives", "sends", "room", "ended", "absent"};
-    unsigned thread, port;
+    fields f = fields_of(line);
     char name[16], label[64];
-    if (sscanf(line, "w %u %15s %u %63s", &thread, name, &port, label) != 4 || thread >= p->layout.thread_count)
+    unsigned thread = next_number(&f);
+    next_word(&f, name, sizeof name);
+    unsigned port = next_number(&f);
+    next_word(&f, label, sizeof label);
+    if (!f.valid || thread >= p->layout.thread_count)
         return NULL;
     aphi_thread_end *s = &r->thread_ends[thread];
     *s = (aphi_thread_end){.port = (uint16_t)port, .label = aphi_layout_label(&p->layout, label),

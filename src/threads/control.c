@@ -5,25 +5,28 @@
  * Idea:       the next events of a thread depend only on the messages that it received. So asynchronous sends and local
  *             events happen when threads reach them, and only receives are scheduled: a thread that reaches one waits.
  *             When all threads wait, the last one schedules the next receive: first the forced events, then choices
- *             drawn from the seed. At that time all possible messages have arrived, so no choice depends on the speed
- *             of threads.
+ *             drawn from the seed. At that time all possible messages have arrived. Threads are coroutines
+ *             (coroutines.c): a thread runs until it waits or ends, then the next one that is ready.
  *
  *                 threads:   run --- receive, synchronous send, no room ---> wait
  *                             ^                                                |
  *                             +---- a message is matched: schedule_next() <-- all wait
  *
- * Invariants: 1. one lock guards all data; schedule_next() runs when no thread is `running`
+ * Invariants: 1. schedule_next() runs when no thread is `running`: all but the current one of these are ready. The lock
+ *                is for the thread sanitizer, which takes coroutines for threads
  *             2. a free receive happens only after all forced events, so it cannot take a message meant for another
  *             3. the log is in a causal order
  * FIFO_PORT:  the order of sends in the queue of such a port is fixed when a message is received: it precedes all
  *             others in the queue. This order adds causes. A message can be received if no other message in the queue
  *             must precede it: then some order of sends explains all queues. A synchronous message is in the queue,
  *             too: it enters before its send is done.
- * Cost:       two context switches per receive. Matching is quadratic in the length of a queue; for FIFO_PORT, each
- *             pair of messages also costs a pass over the log, or more if receives reversed the order of sends.
- * Not done:   scheduling while threads run, which would be faster; but the seed would not determine the run. */
+ * Cost:       a switch of coroutines per receive. Matching is quadratic in the length of a queue; for FIFO_PORT, each
+ *             pair of messages also costs a pass over the log, or more if receives reversed the order of sends. */
 #include "control.h"
 
+#include "coroutines.h"
+
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,8 +42,6 @@ typedef struct queued_message { /* a message in transit */
 } queued_message;
 
 typedef struct thread_slot {
-    pthread_cond_t resume;
-    bool resumed;
     uint32_t index;              /* number of the thread's events */
     size_t forced;               /* number of forced events done */
     uint32_t last_event;         /* in the log, from 1; 0: none */
@@ -70,6 +71,8 @@ struct aphi_control {
     const aphi_run_request *request;
     aphi_event_log *log;
     unsigned running;
+    unsigned ready[APH_THREADS_MAX]; /* a ring: running threads in the order in which they continue */
+    unsigned first_ready, ready_count;
     uint64_t random;
     thread_slot slots[APH_THREADS_MAX];
     queued_message *queues[APH_PORTS_MAX];
@@ -314,12 +317,32 @@ static size_t list_matches(aphi_control *c, unsigned thread, match *found, size_
 
 /* ---- matching ---------------------------------------------------------------------------------------------------- */
 
+static void add_ready(aphi_control *c, unsigned thread)
+{
+    c->ready[(c->first_ready + c->ready_count++) % APH_THREADS_MAX] = thread;
+}
+
 static void resume_thread(aphi_control *c, unsigned thread)
 {
     c->log->waiting[thread].state = APHI_WAIT_NONE;
-    c->slots[thread].resumed = true;
     c->running++;
-    pthread_cond_signal(&c->slots[thread].resume);
+    add_ready(c, thread);
+}
+
+/* Continues with the next thread that is ready, or with the caller of aphi_control_run when all threads have ended. */
+static void switch_to_next(aphi_control *c, unsigned self)
+{
+    int next = APHI_COROUTINE_MAIN;
+    if (c->ready_count) {
+        next = (int)c->ready[c->first_ready];
+        c->first_ready = (c->first_ready + 1) % APH_THREADS_MAX;
+        c->ready_count--;
+    }
+    if (next == (int)self)
+        return;
+    pthread_mutex_unlock(&c->lock);
+    aphi_coroutines_switch(next);
+    pthread_mutex_lock(&c->lock);
 }
 
 static void remove_queued(queued_message **queue, const queued_message *n)
@@ -536,13 +559,10 @@ static void schedule_next(aphi_control *c)
 /* Waits in this state until the thread is resumed. */
 static void wait_in(aphi_control *c, aph_thread *self, aphi_wait_state state)
 {
-    thread_slot *s = &c->slots[self->number];
     c->log->waiting[self->number].state = state;
     if (--c->running == 0)
         schedule_next(c);
-    while (!s->resumed)
-        pthread_cond_wait(&s->resume, &c->lock);
-    s->resumed = false;
+    switch_to_next(c, self->number);
 }
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
@@ -684,7 +704,7 @@ void aphi_control_event(aph_thread *self, const char *label)
     pthread_mutex_unlock(&c->lock);
 }
 
-void aphi_control_end(aph_thread *self)
+static void end_thread(aph_thread *self)
 {
     aphi_control *c = self->group->control;
     pthread_mutex_lock(&c->lock);
@@ -694,7 +714,7 @@ void aphi_control_end(aph_thread *self)
     c->log->waiting[self->number].state = APHI_WAIT_ENDED;
     if (--c->running == 0)
         schedule_next(c);
-    pthread_mutex_unlock(&c->lock);
+    switch_to_next(c, self->number);
 }
 
 /* ---- setup ------------------------------------------------------------------------------------------------------- */
@@ -710,10 +730,10 @@ aphi_control *aphi_control_open(aph_threads *g, const aphi_run_request *request,
     c->log = log;
     c->random = request->seed;
     for (unsigned i = 0; i < g->thread_count; i++) {
-        pthread_cond_init(&c->slots[i].resume, NULL);
         bool runs = request->local_thread < 0 || (unsigned)request->local_thread == i;
-        log->waiting[i].state = runs ? APHI_WAIT_NONE : APHI_WAIT_ABSENT;
-        c->running += runs;
+        log->waiting[i].state = APHI_WAIT_ABSENT;
+        if (runs)
+            resume_thread(c, i);
     }
     return c;
 }
@@ -731,13 +751,25 @@ void aphi_control_close(aphi_control *c)
     free(c);
 }
 
-bool aphi_control_runs_thread(const aph_thread *t)
+static void run_body(void *argument)
 {
-    int local_thread = t->group->control->request->local_thread;
-    return local_thread < 0 || (unsigned)local_thread == t->number;
+    aph_thread *self = argument;
+    self->body(self, self->argument);
+    end_thread(self);
 }
 
-void aphi_control_finish(aphi_control *c)
+void aphi_control_run(aphi_control *c)
 {
+    const aph_threads *g = c->group;
+    for (unsigned i = 0; i < g->thread_count; i++)
+        if (c->log->waiting[i].state != APHI_WAIT_ABSENT)
+            aphi_coroutines_make(i, run_body, g->threads[i]);
+    pthread_mutex_lock(&c->lock);
+    if (c->ready_count)
+        switch_to_next(c, UINT_MAX);
+    pthread_mutex_unlock(&c->lock);
+    for (unsigned i = 0; i < g->thread_count; i++)
+        if (c->log->waiting[i].state != APHI_WAIT_ABSENT)
+            aphi_coroutines_drop(i);
     c->log->outcome = APHI_OUTCOME_ENDED;
 }

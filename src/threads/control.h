@@ -107,12 +107,10 @@ typedef struct aphi_event_log {
 
 aphi_control *aphi_control_open(aph_threads *group, const aphi_run_request *request, aphi_event_log *log);
 void aphi_control_close(aphi_control *c);
-bool aphi_control_runs_thread(const aph_thread *thread);
 void aphi_control_send(aph_thread *self, aph_thread_port *to, const char *label, aph_payload payload, bool sync);
 void aphi_control_select(aph_thread *self, const aph_choice *choices, size_t count, aph_message *m);
 void aphi_control_event(aph_thread *self, const char *label);
-void aphi_control_end(aph_thread *self);
-/* Called when all threads have ended. */
-void aphi_control_finish(aphi_control *c);
+/* Runs the threads until all have ended. Ends the process if the run ends in another way. */
+void aphi_control_run(aphi_control *c);
 
 #endif

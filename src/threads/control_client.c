@@ -23,6 +23,7 @@
 #include "threads_internal.h"
 
 #include "control.h"
+#include "coroutines.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -71,15 +72,33 @@ static _Noreturn void fail_protocol(const char *line)
     aphi_threads_abort("unknown line from antiphon: %s; antiphon and this library must have the same version", line);
 }
 
+/* Reads a number and the blank after it; sscanf would take a large part of the time of a run. */
+static unsigned next_number(const char *line, const char **at)
+{
+    char *end;
+    unsigned long number = strtoul(*at, &end, 10);
+    if (end == *at || number > UINT32_MAX || (*end && *end != ' ' && *end != '\n'))
+        fail_protocol(line);
+    *at = end + (*end == ' ');
+    return (unsigned)number;
+}
+
 static void parse_forced(runner *r, const char *line)
 {
     aphi_forced_event f = {0};
-    unsigned thread, sync;
-    char op;
-    if (sscanf(line, "f %u %c %u %u %31s %u %" SCNu32, &thread, &op, &sync, &f.port, f.label, &f.peer.thread,
-               &f.peer.index) != 7
-        || thread >= r->group->thread_count || (op != 'l' && f.port >= r->group->port_count)
-        || f.peer.thread >= r->group->thread_count)
+    const char *at = line + 2;
+    unsigned thread = next_number(line, &at);
+    char op = *at;
+    at += op ? 2 : 0;
+    unsigned sync = next_number(line, &at);
+    f.port = next_number(line, &at);
+    size_t n = strcspn(at, " \n");
+    memcpy(f.label, at, n < sizeof f.label ? n : 0);
+    at += n + (at[n] == ' ');
+    f.peer.thread = next_number(line, &at);
+    f.peer.index = next_number(line, &at);
+    if (thread >= r->group->thread_count || (op != 'l' && f.port >= r->group->port_count) || n >= sizeof f.label ||
+        f.peer.thread >= r->group->thread_count)
         fail_protocol(line);
     f.op = op == 's' ? APHI_SEND : op == 'r' ? APHI_RECEIVE : APHI_LOCAL;
     f.sync = sync;
@@ -91,8 +110,11 @@ static void parse_forced(runner *r, const char *line)
 static void parse_excluded(runner *r, const char *line)
 {
     aphi_event_ref x;
-    unsigned thread;
-    if (sscanf(line, "x %u %u %" SCNu32, &thread, &x.thread, &x.index) != 3 || thread >= r->group->thread_count)
+    const char *at = line + 2;
+    unsigned thread = next_number(line, &at);
+    x.thread = next_number(line, &at);
+    x.index = next_number(line, &at);
+    if (thread >= r->group->thread_count)
         fail_protocol(line);
     aphi_thread_request *o = &r->request.threads[thread];
     o->excluded = reserve(o->excluded, o->excluded_count, &o->excluded_capacity, sizeof x);
@@ -286,6 +308,7 @@ void aphi_runner_serve(aph_threads *g)
     r.log = mmap(NULL, sizeof *r.log, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!r.in || !r.out || r.log == MAP_FAILED)
         aphi_threads_abort("out of memory");
+    aphi_coroutines_reserve(g->thread_count);
     write_layout(&r);
     while (read_request(&r))
         if (run_child(&r)) {

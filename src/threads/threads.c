@@ -122,20 +122,16 @@ static void *thread_main(void *argument)
 {
     aph_thread *self = argument;
     self->body(self, self->argument);
-    if (self->group->control)
-        aphi_control_end(self);
     return NULL;
 }
 
 static void run_threads(aph_threads *g)
 {
     for (unsigned i = 0; i < g->thread_count; i++)
-        if (!g->control || aphi_control_runs_thread(g->threads[i]))
-            if (pthread_create(&g->threads[i]->id, NULL, thread_main, g->threads[i]))
-                aphi_threads_abort("thread %s cannot be started", g->threads[i]->name);
+        if (pthread_create(&g->threads[i]->id, NULL, thread_main, g->threads[i]))
+            aphi_threads_abort("thread %s cannot be started", g->threads[i]->name);
     for (unsigned i = 0; i < g->thread_count; i++)
-        if (!g->control || aphi_control_runs_thread(g->threads[i]))
-            pthread_join(g->threads[i]->id, NULL);
+        pthread_join(g->threads[i]->id, NULL);
 }
 
 void aph_threads_run(aph_threads *g)
@@ -145,9 +141,10 @@ void aph_threads_run(aph_threads *g)
     g->ran = true;
     if (aphi_runner_wanted())
         aphi_runner_serve(g); /* returns only in the forked process of a controlled run */
-    run_threads(g);
     if (g->control)
-        aphi_control_finish(g->control);
+        aphi_control_run(g->control);
+    else
+        run_threads(g);
 }
 
 /* ---- sending ----------------------------------------------------------------------------------------------------- */

@@ -50,6 +50,49 @@ for n in $(seq 1 40) 318 357 884 2195 $(seq 5 7 180); do
     check "$(number sequences) $(number deadlocks), not $wanted" [ "$(number sequences) $(number deadlocks)" = "$wanted" ]
 done
 
+# ---- threads are separate ------------------------------------------------------------------------------------------
+
+# Each thread has thread-local variables of its own, and all variables are fresh in each run.
+cat >"$dir/own.c" <<'END'
+#include <antiphon/threads.h>
+#include <stdio.h>
+static aph_thread_port *port;
+static _Thread_local int own = 10;
+static int runs;
+static void count(aph_thread *self, void *argument)
+{
+    char label[16];
+    (void)argument;
+    for (int i = 0; i < 2; i++) {
+        snprintf(label, sizeof label, "n%d-%d", own++, runs);
+        aph_thread_send_sync(self, port, label, aph_payload_number(0));
+    }
+}
+static void collect(aph_thread *self, void *argument)
+{
+    (void)argument;
+    runs++;
+    for (int i = 0; i < 4; i++)
+        aph_thread_receive(self, port), own += 100;
+}
+int main(void)
+{
+    aph_threads *group = aph_threads_open();
+    aph_thread *c = aph_threads_add(group, "C", collect, NULL);
+    aph_threads_add(group, "A", count, NULL);
+    aph_threads_add(group, "B", count, NULL);
+    port = aph_threads_port(group, "port", c, APH_THREAD_FIFO_PAIR, 0);
+    aph_threads_run(group);
+    aph_threads_close(group);
+}
+END
+sanitize=
+if sanitized; then sanitize=-fsanitize=address,undefined; fi
+cc -std=gnu17 $sanitize -I"$ANTIPHON_ROOT/include" "$dir/own.c" "$ANTIPHON_THREADS_LIBRARY" -pthread -o "$dir/own" || fail cc
+run 0 explore --json --list "$dir/list" "$dir/own"
+check "$(number sequences) sequences, not 6" [ "$(number sequences)" -eq 6 ]
+check 'other labels' [ "$(grep -o '"label":"n[^"]*"' "$dir/list" | sort -u | tr -d '\n')" = '"label":"n10-1""label":"n11-1"' ]
+
 # ---- race sets -----------------------------------------------------------------------------------------------------
 
 # The open list of the second receive has one more port than in the model, so its race set has one more send.

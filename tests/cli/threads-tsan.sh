@@ -19,23 +19,23 @@ if ! compile "$dir/empty.c" -o "$dir/empty" 2>/dev/null || ! "$dir/empty"; then
     exit 77
 fi
 
-for file in threads control control_client; do
+for file in threads control control_client coroutines; do
     compile -c "$ANTIPHON_ROOT/src/threads/$file.c" -o "$dir/$file.o" || exit 1
 done
 for program in dp dme buffer commit scramble wrong; do
-    compile "$ANTIPHON_ROOT/subjects/threads/$program.c" "$dir"/{threads,control,control_client}.o -o "$dir/$program" || exit 1
+    compile "$ANTIPHON_ROOT/subjects/threads/$program.c" "$dir"/{threads,control,control_client,coroutines}.o -o "$dir/$program" || exit 1
 done
 cd "$dir" || exit 1
 
 # The sanitizer finds the race when two threads share a variable.
 sed -e 's/^static int seats = 3;/static int seats = 3, shared;/' -e 's/    tell(self, first, "get", number);/    shared++;\n&/' \
     "$ANTIPHON_ROOT/subjects/threads/dp.c" >racy.c
-compile racy.c threads.o control.o control_client.o -o racy || exit 1
+compile racy.c threads.o control.o control_client.o coroutines.o -o racy || exit 1
 run 75 explore --random 5 ./racy 4
 err 'data race'
 
 # The unit tests of the library.
-if compile "$ANTIPHON_ROOT/tests/unit/test_threads.c" threads.o control.o control_client.o -lcmocka -o tests 2>err; then
+if compile "$ANTIPHON_ROOT/tests/unit/test_threads.c" threads.o control.o control_client.o coroutines.o -lcmocka -o tests 2>err; then
     timeout $((2 * hang_s)) ./tests >out 2>&1
     code=$?
     title='(unit tests)'
@@ -44,7 +44,7 @@ fi
 
 # The program in the documentation.
 sed -n '/^```c$/,/^```$/p' "$ANTIPHON_ROOT/docs/threads.md" | sed '/^```/d' >shown.c
-compile shown.c threads.o control.o control_client.o -o shown || exit 1
+compile shown.c threads.o control.o control_client.o coroutines.o -o shown || exit 1
 run 0 explore --list - ./shown
 out '{"op":"receive","sync":true,"port":"inbox","label":"done","peer":"A","peer_index":2,"open":[["inbox","*"]]},{"op":"local"'
 
