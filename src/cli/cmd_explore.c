@@ -22,6 +22,7 @@ typedef struct explore {
 } explore;
 
 static const aphi_option options[] = {
+    APHI_JOBS(explore, campaign.jobs, 1, "run N programs in parallel (default: 1)"),
     APHI_TEXT(explore, list, "list", "FILE", "write the sequences, one JSON object per line; - is standard output"),
     APHI_FLAG(explore, campaign.races, "races",
               "with --list: add the race set of each receive and a vector timestamp of each event"),
@@ -45,6 +46,8 @@ static int check_options(const aphi_program_campaign_options *o)
 {
     if ((o->random > 0) + (o->replay != NULL) + (o->prefix != NULL) > 1)
         return aphi_usage("--random, --replay, --prefix: give only one of them");
+    if (o->jobs > 1 && (o->random || o->replay || o->prefix))
+        return aphi_usage("--jobs: not with --random, --replay or --prefix");
     if (o->twice && !o->random)
         return aphi_usage("--twice: only with --random");
     return -1;

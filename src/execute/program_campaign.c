@@ -3,6 +3,8 @@
  * program_campaign.c - runs of a program: all orders of its messages, random orders, or the sequences of a file. */
 #include "execute/program_campaign.h"
 
+#include "base/memory.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -79,10 +81,10 @@ static bool is_sequence(const aphi_recording *r)
     return r->end == APHI_RECORDING_ENDED || r->end == APHI_RECORDING_DEADLOCK;
 }
 
-static void write_line(campaign *x, const aphi_recording *r, const aphi_races *races)
+static void write_line(campaign *x, const aphi_layout *layout, const aphi_recording *r, const aphi_races *races)
 {
     x->line.n = 0;
-    aphi_recording_write(aphi_program_layout(x->program), r, x->options->races ? races : NULL,
+    aphi_recording_write(layout, r, x->options->races ? races : NULL,
                          x->result.stats.sequences, &x->line);
     aphi_buffer_byte(&x->line, '\n');
     fwrite(x->line.data, 1, x->line.n, x->options->list);
@@ -92,31 +94,51 @@ static void list_sequence(campaign *x, const aphi_recording *r)
 {
     if (!x->options->list)
         return;
+    const aphi_layout *layout = aphi_program_layout(x->program);
     if (x->options->races)
-        aphi_races_find(aphi_program_layout(x->program), r, &x->race_sets);
-    write_line(x, r, &x->race_sets);
+        aphi_races_find(layout, r, &x->race_sets);
+    write_line(x, layout, r, &x->race_sets);
 }
 
 /* ---- all orders -------------------------------------------------------------------------------------------------- */
 
-static bool take_run(void *context, const aphi_recording *r, const aphi_races *races)
+static bool take_run(void *context, const aphi_layout *layout, const aphi_recording *r, const aphi_races *races)
 {
     campaign *x = context;
     record_end(x, r);
     if (x->options->list)
-        write_line(x, r, races);
+        write_line(x, layout, r, races);
     return is_sequence(r) && !is_stopped(x) && (!x->options->limit || x->result.stats.sequences < x->options->limit);
 }
 
-static void run_all(campaign *x)
+static void explore_with(campaign *x, aphi_program *const *programs, size_t count)
 {
     char error[512];
     aphi_program_run_options limits = run_options(x, 0);
-    switch (aphi_program_explore(x->program, &limits, take_run, x, &x->result.stats, error, sizeof error)) {
+    switch (aphi_program_explore(programs, count, &limits, take_run, x, &x->result.stats, error, sizeof error)) {
     case APHI_PROGRAM_EXPLORED: x->result.complete = true; break;
     case APHI_PROGRAM_LOST: record_loss(x, error); break;
     default: break;
     }
+}
+
+/* Starts the program once for each job. */
+static void run_all(campaign *x)
+{
+    const aphi_program_campaign_options *o = x->options;
+    size_t jobs = o->jobs ? o->jobs : 1, count = 1;
+    char error[512];
+    aphi_program **programs = aphi_alloc(jobs * sizeof *programs);
+    programs[0] = x->program;
+    while (count < jobs && (programs[count] = aphi_program_open(o->words, o->time_ms, error, sizeof error)))
+        aphi_program_set_stop(programs[count++], o->stop);
+    if (count == jobs)
+        explore_with(x, programs, count);
+    else
+        record_loss(x, error);
+    while (count > 1)
+        aphi_program_close(programs[--count]);
+    free(programs);
 }
 
 /* ---- some runs --------------------------------------------------------------------------------------------------- */

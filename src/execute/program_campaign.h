@@ -14,6 +14,7 @@ typedef struct aphi_program_campaign_options {
     bool twice;                /* replay each random run, and compare */
     const char *replay, *prefix; /* a file of sequences to replay, exactly or with a free continuation; or NULL */
     uint64_t limit;            /* sequences; 0: no limit */
+    size_t jobs;               /* all orders: programs that run in parallel */
     uint64_t time_ms, events_max; /* of a run */
     FILE *list;                /* for the sequences, or NULL */
     bool races;                /* include race sets and vector timestamps in the list */

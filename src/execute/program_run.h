@@ -69,12 +69,15 @@ typedef enum aphi_program_explore_result {
 } aphi_program_explore_result;
 
 /* Called for each sequence, and for each run that crashed, failed, diverged or did not end; such a run makes the search
- * incomplete. Return false to stop. */
-typedef bool aphi_program_visit(void *context, const aphi_recording *r, const aphi_races *races);
+ * incomplete. The layout has the labels of the recording. Calls are not concurrent. Return false to stop. */
+typedef bool aphi_program_visit(void *context, const aphi_layout *layout, const aphi_recording *r,
+                                const aphi_races *races);
 
-/* The limits time_ms and events_max apply to each run. APHI_PROGRAM_LOST: the program has ended; see error. */
-aphi_program_explore_result aphi_program_explore(aphi_program *p, const aphi_program_run_options *limits,
-                                           aphi_program_visit *visit, void *context, aphi_program_explore_stats *stats,
-                                                 char *error, size_t size);
+/* Explores with several programs in parallel, all started from the same command line. The limits time_ms and events_max
+ * apply to each run. APHI_PROGRAM_LOST: a program has ended; see error. */
+aphi_program_explore_result aphi_program_explore(aphi_program *const *programs, size_t count,
+                                                 const aphi_program_run_options *limits, aphi_program_visit *visit,
+                                                 void *context, aphi_program_explore_stats *stats, char *error,
+                                                 size_t size);
 
 #endif

@@ -50,6 +50,32 @@ for n in $(seq 1 40) 318 357 884 2195 $(seq 5 7 180); do
     check "$(number sequences) $(number deadlocks), not $wanted" [ "$(number sequences) $(number deadlocks)" = "$wanted" ]
 done
 
+# ---- in parallel ---------------------------------------------------------------------------------------------------
+
+# Several programs find the same sequences; only their order differs.
+sequences() { "$ANTIPHON" explore -j "$1" --races --list - "${@:2}" 2>>"$dir/err" | sed 's/"sequence":[0-9]*,//' | sort; }
+for program in 'dp 5' tdme 'commit 3' 'buffer 3 1 1' figure9 'scramble 318' 'scramble 2195' 'scramble 33'; do
+    # shellcheck disable=SC2086 # a program and its arguments
+    sequences 1 ./$program >"$dir/one"
+    # shellcheck disable=SC2086
+    sequences 3 ./$program >"$dir/three"
+    title="explore -j 3 $program"
+    check 'other sequences' cmp -s "$dir/one" "$dir/three"
+    check 'no sequences' [ -s "$dir/one" ]
+done
+for n in 5 12 19 26 40 47 54; do
+    wanted=$(./scramble "$n" count)
+    "$ANTIPHON" explore --json -j 4 ./scramble "$n" >"$dir/out" 2>"$dir/err"
+    title="explore -j 4 scramble $n"
+    check "$(number sequences) $(number deadlocks), not $wanted" [ "$(number sequences) $(number deadlocks)" = "$wanted" ]
+done
+run 75 explore -j 3 ./wrong crash
+run 73 explore -j 3 ./wrong deadlock
+run 0 explore -j 3 --limit 7 ./dp 5
+out ' 7 sequences'
+run 2 explore -j 2 --random 5 ./dp 5
+err 'not with --random'
+
 # ---- threads are separate ------------------------------------------------------------------------------------------
 
 # Each thread has thread-local variables of its own, and all variables are fresh in each run.
