@@ -16,7 +16,8 @@
  *             receive, so some run in which the receive took a has this send, too. Other forks below "later" may
  *             prevent the send; such a run ends blocked and is not counted.
  * Parallel:   a fork is shared by the workers, each with a program of its own. It is finished when all its branches
- *             are. Only then is it known whether "later" is to be tried. A worker takes a branch of the fork found last.
+ *             are finished. Only then is it known whether "later" is to be tried. A worker takes a branch of the fork
+ *             found last.
  * Invariants: 1. the prefix of a fork has all events before it, in a causal order: it can be replayed
  *             2. a receive with excluded messages is the next event of its thread
  *             3. labels of forks and of visited recordings have the numbers of the common layout
