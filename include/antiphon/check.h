@@ -141,6 +141,7 @@ typedef enum aph_check_error {
     APH_CHECK_MODEL_CALL,      /* see APH_FAULT_CALL */
     APH_CHECK_TRACE_ORDER,     /* the times of the lines run backwards */
     APH_CHECK_TRACE_DEEP,      /* values are nested too deeply */
+    APH_CHECK_MODEL_CODEC,     /* see APH_FAULT_CODEC */
 } aph_check_error;
 
 typedef struct aph_check_result {

@@ -53,13 +53,17 @@ void aph_sink_put(aph_sink *out, const void *bytes, size_t n);
  * its address, so a script can be replayed on other ports. */
 const char *aph_sink_origin(const aph_sink *out, size_t origin);
 const char *aph_sink_here(const aph_sink *out); /* the same for origin 0 */
+/* For an encoder that rejects a message: gives the reason, with the path of the wrong member, such as "headers.ETag: a
+ * name must be in lower case". The first reason counts. Returns false. */
+bool aph_sink_refuse(aph_sink *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 typedef struct aph_codec {
     const char *name;
     size_t size;   /* a parameter, such as the length of a message */
     size_t limit;  /* longest message in bytes; longer ones are malformed. 0: only Antiphon's limit, 16 MiB */
     aph_decoded (*decode)(const struct aph_codec *codec, aph_wire *wire);
-    /* Returns false and writes nothing if the value is not a valid protocol message. */
+    /* Returns false and writes nothing if the value is not a valid protocol message; aph_sink_refuse gives the
+     * reason. */
     bool (*encode)(const struct aph_codec *codec, aph_side side, aph_value message, aph_sink *out);
     const void *data; /* a parameter, such as the headers that a codec of HTTP keeps */
 } aph_codec;
@@ -71,6 +75,9 @@ typedef struct aph_codec {
 aph_decoded aph_decode(const aph_codec *codec, aph_wire *wire);
 /* Returns false if the value is not a valid protocol message or is too long. A NULL codec is aph_codec_json. */
 bool aph_encode(const aph_codec *codec, aph_side side, aph_value message, aph_value *bytes);
+/* Returns true if the message is the same after it was encoded and decoded. Otherwise writes to `why`, of `size` bytes:
+ * "cannot encode it: REASON", "rejects its bytes: REASON", or "reads it as VALUE". asked: as in aph_wire. */
+bool aph_reads_back(const aph_codec *codec, aph_side side, aph_value asked, aph_value message, char *why, size_t size);
 
 /* One JSON value per line; the default codec of a model. */
 extern const aph_codec aph_codec_json;

@@ -195,7 +195,7 @@ static void fill_fault(check *c, aph_fault fault, const char *message, uint64_t 
         [APH_FAULT_REQUEST] = APH_CHECK_TRACE_REQUEST, [APH_FAULT_ANSWER] = APH_CHECK_TRACE_ORPHAN,
         [APH_FAULT_CRASH] = APH_CHECK_MODEL_CRASH,     [APH_FAULT_STUCK] = APH_CHECK_MODEL_STUCK,
         [APH_FAULT_IMPURE] = APH_CHECK_MODEL_IMPURE,   [APH_FAULT_PROMISE] = APH_CHECK_MODEL_PROMISE,
-        [APH_FAULT_CALL] = APH_CHECK_MODEL_CALL};
+        [APH_FAULT_CALL] = APH_CHECK_MODEL_CALL,      [APH_FAULT_CODEC] = APH_CHECK_MODEL_CODEC};
     char text[640];
     bool model = errors[fault] >= APH_CHECK_MODEL_CRASH;
     snprintf(text, sizeof text, "%s%s%s%s", model ? "model " : "", model ? c->model->name : "", model ? ": " : "",

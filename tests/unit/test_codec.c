@@ -118,6 +118,53 @@ static void test_depth(void **unused)
     free(bytes);
 }
 
+static void test_reasons(void **unused)
+{
+    (void)unused;
+    aph_codec short_lines = aph_codec_lines;
+    short_lines.limit = 3;
+    static const aph_codec fixed = APH_CODEC_FIXED(3), prefixed = APH_CODEC_PREFIXED(1);
+    expect_reason(NULL, APH_ARRAY_OF(aph_symbol(APH_INT, 3)),
+                  "must be nested at most 256 levels deep, without symbols and signals");
+    expect_reason(&aph_codec_lines, aph_object(), "must be a string, not an object");
+    expect_reason(&aph_codec_lines, aph_str("a\r"), "a line must not contain \\n or end in \\r");
+    expect_reason(&aph_codec_crlf, aph_str("\r"), "a line must not contain \\n or \\r");
+    expect_reason(&short_lines, aph_str("abcd"), "has 5 bytes, but a message is limited to 3");
+    expect_reason(&fixed, aph_str("ab"), "must have 3 bytes, not 2");
+    expect_reason(&prefixed, aph_bytes((char[256]){0}, 256), "the length 256 does not fit in 1 bytes");
+}
+
+static bool encode_without_reason(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
+{
+    (void)codec, (void)side, (void)message, (void)out;
+    return false;
+}
+
+/* Reads each line as an x. */
+static aph_decoded decode_x(const aph_codec *codec, aph_wire *w)
+{
+    aph_decoded result = aph_codec_lines.decode(codec, w);
+    w->message = aph_str("x");
+    return result;
+}
+
+static void test_reads_back(void **unused)
+{
+    (void)unused;
+    char why[200] = "";
+    aph_codec mute = {.name = "mute", .decode = aph_codec_lines.decode, .encode = encode_without_reason};
+    aph_codec x = {.name = "x", .decode = decode_x, .encode = aph_codec_lines.encode};
+    assert_true(aph_reads_back(NULL, APH_FROM_SERVER, APH_NIL, aph_int(1), why, sizeof why));
+    assert_true(aph_reads_back(&x, APH_FROM_SERVER, APH_NIL, aph_str("x"), why, sizeof why));
+    assert_string_equal(why, "");
+    assert_false(aph_reads_back(&x, APH_FROM_SERVER, APH_NIL, aph_str("y"), why, sizeof why));
+    assert_string_equal(why, "reads it as \"x\"");
+    assert_false(aph_reads_back(&mute, APH_FROM_SERVER, APH_NIL, aph_str("y"), why, sizeof why));
+    assert_string_equal(why, "cannot encode it");
+    assert_false(aph_reads_back(&x, APH_FROM_SERVER, APH_NIL, aph_int(1), why, sizeof why));
+    assert_string_equal(why, "cannot encode it: must be a string, not an integer");
+}
+
 static void test_limit(void **unused)
 {
     (void)unused;
@@ -191,7 +238,8 @@ int main(void)
         cmocka_unit_test_teardown(test_fixed, drop_heap),    cmocka_unit_test_teardown(test_prefixed, drop_heap),
         cmocka_unit_test_teardown(test_limit, drop_heap),    cmocka_unit_test_teardown(test_linear, drop_heap),
         cmocka_unit_test_teardown(test_datagrams, drop_heap), cmocka_unit_test_teardown(test_variants, drop_heap),
-        cmocka_unit_test_teardown(test_depth, drop_heap),
+        cmocka_unit_test_teardown(test_depth, drop_heap),    cmocka_unit_test_teardown(test_reasons, drop_heap),
+        cmocka_unit_test_teardown(test_reads_back, drop_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
