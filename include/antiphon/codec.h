@@ -76,8 +76,10 @@ aph_decoded aph_decode(const aph_codec *codec, aph_wire *wire);
 /* Returns false if the value is not a valid protocol message or is too long. A NULL codec is aph_codec_json. */
 bool aph_encode(const aph_codec *codec, aph_side side, aph_value message, aph_value *bytes);
 /* Returns true if the message is the same after it was encoded and decoded. Otherwise writes to `why`, of `size` bytes:
- * "cannot encode it: REASON", "rejects its bytes: REASON", or "reads it as VALUE". asked: as in aph_wire. */
-bool aph_reads_back(const aph_codec *codec, aph_side side, aph_value asked, aph_value message, char *why, size_t size);
+ * "cannot encode it: REASON", "rejects its bytes: REASON", or "reads it as VALUE". request: the request to which the
+ * message is the response, or APH_NIL. */
+bool aph_reads_back(const aph_codec *codec, aph_side side, aph_value request, aph_value message, char *why,
+                    size_t size);
 
 /* One JSON value per line; the default codec of a model. */
 extern const aph_codec aph_codec_json;

@@ -202,7 +202,8 @@ static bool reads_as(const aph_codec *codec, aph_wire w, aph_value message, char
     return false;
 }
 
-bool aph_reads_back(const aph_codec *codec, aph_side side, aph_value asked, aph_value message, char *why, size_t size)
+bool aph_reads_back(const aph_codec *codec, aph_side side, aph_value request, aph_value message, char *why,
+                    size_t size)
 {
     /* Codecs that name origins need addresses. No server has these. */
     static const char *const origins[APH_ORIGINS_MAX + 1] = {
@@ -215,7 +216,7 @@ bool aph_reads_back(const aph_codec *codec, aph_side side, aph_value asked, aph_
     bool same = aphi_encode_why(codec, origins, side, message, &bytes, reason);
     if (same)
         same = reads_as(codec, (aph_wire){.side = side, .bytes = (const unsigned char *)bytes.data, .count = bytes.n,
-                                          .ended = true, .asked = asked, .here = origins[0], .origins = origins},
+                                          .ended = true, .asked = request, .here = origins[0], .origins = origins},
                         message, why, size);
     else
         snprintf(why, size, "cannot encode it%s%s", *reason ? ": " : "", reason);

@@ -26,14 +26,16 @@ bool aphi_encode_why(const aph_codec *codec, const char *const *origins, aph_sid
 /* Like aph_encode. If it returns false, `why` has the reason, or is empty; NULL: not wanted. */
 bool aphi_encode_value(const aph_codec *codec, aph_side side, aph_value message, aph_value *bytes,
                        char why[APHI_ENCODE_WHY]);
-/* Writes to `text` a message that the codec cannot encode, shortened, and the reason, which may be empty: "{...}: REASON". */
+/* Writes to `text` a message that the codec cannot encode, shortened, and the reason, which may be empty:
+ * "{...}: REASON". */
 void aphi_encode_describe(char *text, size_t size, const char *why, aph_value message);
 /* The kind of a value in a message: "a string". */
 const char *aphi_codec_kind(aph_value v);
 /* Returns true if JSON can contain the value: it has no symbols, no terms, no signals, and at most `levels` levels of
  * nesting. */
 bool aphi_codec_is_data(aph_value v, unsigned levels);
-/* For encoders: rejects a value that is not such data, nested at most `levels` deep. member: its path and ": ", or "". */
+/* For encoders: rejects a value that is not such data, nested at most `levels` deep. member: its path and ": ", or
+ * "". */
 bool aphi_codec_require_data(aph_sink *out, const char *member, aph_value v, unsigned levels);
 /* For encoders: rejects a value that is not a string. */
 bool aphi_codec_require_string(aph_sink *out, aph_value v);

@@ -320,8 +320,10 @@ static bool put_object(printing *p, aph_value v)
         return true;
     }
     if (aph_count(v) != 1 || (!simple && !aph_has(v, aph_str("error"))))
-        return aph_sink_refuse(p->out, "an object must be {\"simple\": ...}, {\"error\": ...} or {\"null\": \"array\"}");
-    return simple ? put_line(p, '+', "simple", aph_field(v, "simple")) : put_line(p, '-', "error", aph_field(v, "error"));
+        return aph_sink_refuse(p->out,
+                               "an object must be {\"simple\": ...}, {\"error\": ...} or {\"null\": \"array\"}");
+    return simple ? put_line(p, '+', "simple", aph_field(v, "simple"))
+                  : put_line(p, '-', "error", aph_field(v, "error"));
 }
 
 static bool put_response(printing *p, aph_value v, unsigned levels)
