@@ -164,6 +164,16 @@ static void add_wrapped(aphi_buffer *out, aphi_buffer *line, const aphi_terminal
     aphi_buffer_free(line);
 }
 
+static void show_unreadable(aphi_buffer *out, aph_value why, const aphi_terminal *t)
+{
+    aphi_buffer line = {0};
+    if (!why)
+        return;
+    aphi_buffer_str(&line, "      but the model's codec ");
+    aphi_message_plain(&line, why, APHI_MESSAGE_WHOLE);
+    add_wrapped(out, &line, t);
+}
+
 /* Appends the model's reasons for a response: named choices and decisions, with their clauses. */
 static void show_reasons(aphi_buffer *out, aph_value reasons, const aphi_terminal *t)
 {
@@ -210,6 +220,7 @@ static void show_allowed(aphi_buffer *out, aph_value evidence, aph_words *words,
             add_lines(&order, aph_field(a, "order"));
             add_wrapped(out, &order, t);
         }
+        show_unreadable(out, aph_field(a, "unreadable"), t);
         show_reasons(out, aph_field(a, "because"), t);
         aphi_buffer_free(&answer);
         aphi_buffer_free(&state);

@@ -645,6 +645,10 @@ static void report_allowed_response(aphi_buffer *out, aph_value a, aph_words *wo
         aphi_buffer_str(&line, ", where ");
         aphi_message_given(&line, aph_field(a, "given"), STATE_BYTES);
     }
+    if (aph_has(a, aph_str("unreadable"))) {
+        aphi_buffer_str(&line, ", but the model's codec ");
+        aphi_message_plain(&line, aph_field(a, "unreadable"), STATE_BYTES);
+    }
     if (aph_count(aph_field(a, "order"))) {
         aphi_buffer_str(&line, ", if the requests were applied in the order ");
         add_order(&line, aph_field(a, "order"));
