@@ -29,6 +29,12 @@ for bug in wrong-origin wrong-client cached no-accept; do
 done
 out 'expected GET /'
 
+# A response of an origin that the codec cannot encode.
+sed 's/aph_http_response(200, aph_record/aph_http_response(204, aph_record/' "$model" >wrong.c
+run 44 test ./wrong.c --listen 0 --run "$server" --seed 3 --no-shrink --folder wrong
+err 'cannot encode the response to a call: {"json":{"call":0,"origin":'
+err 'json: a response with the status 204 has no body'
+
 # The Host of the other origin.
 cat >host.jsonl <<'END'
 {"conn":0,"send":{"method":"GET","path":["users","a"]}}
