@@ -22,11 +22,12 @@ extern "C" {
  * but those of the framing, Date and Server. In `host`, `target`, `location` and `content-location`, the addresses of
  * the tester's origins are replaced by "here", "here-1", "here-2" and so on. */
 extern const aph_codec aph_codec_http;
-/* Does the same, but keeps only the named headers of responses. The names are in lower case; the last is NULL:
+/* Does the same, but keeps only the named headers of responses. The names are in lower case; the last is NULL. A list
+ * that is NULL keeps all. Other members of the codec may follow:
  *     static const char *const seen[] = {"location", NULL};
- *     static const aph_codec codec = APH_CODEC_HTTP(seen); */
-#define APH_CODEC_HTTP(names) \
-    {.name = "http", .decode = aph_decode_http, .encode = aph_encode_http, .data = (names)}
+ *     static const aph_codec codec = APH_CODEC_HTTP(seen);
+ *     static const aph_codec codec = APH_CODEC_HTTP(seen, .numbers = true); */
+#define APH_CODEC_HTTP(...) {.name = "http", .decode = aph_decode_http, .encode = aph_encode_http, .data = __VA_ARGS__}
 aph_decoded aph_decode_http(const aph_codec *codec, aph_wire *wire);
 bool aph_encode_http(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out);
 /* The names of the headers that a codec keeps; NULL: all. */
@@ -38,8 +39,8 @@ typedef struct aph_http_kept {
  *     static const char *const none[] = {NULL}, *const passed[] = {"accept", NULL};
  *     static const aph_http_kept kept = {.of_responses = none, .of_requests = passed};
  *     static const aph_codec codec = APH_CODEC_HTTP_KEPT(&kept); */
-#define APH_CODEC_HTTP_KEPT(kept) \
-    {.name = "http", .decode = aph_decode_http_kept, .encode = aph_encode_http_kept, .data = (kept)}
+#define APH_CODEC_HTTP_KEPT(...) \
+    {.name = "http", .decode = aph_decode_http_kept, .encode = aph_encode_http_kept, .data = __VA_ARGS__}
 aph_decoded aph_decode_http_kept(const aph_codec *codec, aph_wire *wire);
 bool aph_encode_http_kept(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out);
 

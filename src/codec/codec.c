@@ -140,6 +140,18 @@ bool aphi_codec_require_string(aph_sink *out, aph_value v)
     return aph_is_str(v) || aph_sink_refuse(out, "must be a string, not %s", aphi_codec_kind(v));
 }
 
+bool aphi_codec_read_json(const aph_codec *codec, const char *text, size_t n, aph_value *v, aph_json_error *error,
+                          bool *beyond)
+{
+    return codec->numbers ? aphi_json_read_with_numbers(text, n, v, error, beyond)
+                          : aphi_json_read_message(text, n, v, error, beyond);
+}
+
+char *aphi_codec_json_text(const aph_codec *codec, aph_value v, size_t *n)
+{
+    return codec->numbers ? aphi_json_text_with_numbers(v, n) : aph_json_text(v, n);
+}
+
 bool aphi_encode_why(const aph_codec *codec, const char *const *origins, aph_side side, aph_value message,
                      aphi_buffer *out, char why[APHI_ENCODE_WHY])
 {
@@ -297,14 +309,13 @@ const aph_codec aph_codec_crlf = {.name = "crlf", .decode = decode_crlf, .encode
 
 /* ---- JSON lines -------------------------------------------------------------------------------------------------- */
 
-static aph_decoded decode_json(const aph_codec *codec, aph_wire *w)
+aph_decoded aph_decode_json(const aph_codec *codec, aph_wire *w)
 {
-    (void)codec;
     size_t n;
     aph_json_error error;
     if (!find_line(w, &n))
         return APH_MORE;
-    if (!aphi_json_read_message((const char *)w->bytes, n, &w->message, &error, &w->beyond))
+    if (!aphi_codec_read_json(codec, (const char *)w->bytes, n, &w->message, &error, &w->beyond))
         return malformed(w, error.offset, "%s%s", w->beyond ? "" : "not JSON: ", error.message);
     w->used = n + 1;
     return APH_DECODED;
@@ -333,20 +344,20 @@ bool aphi_codec_is_data(aph_value v, unsigned levels)
     return v->shape != APHI_SYM && v->shape != APHI_OPERATION && levels > 0 && is_node_of_data(v, levels);
 }
 
-static bool encode_json(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
+bool aph_encode_json(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
 {
-    (void)codec, (void)side;
+    (void)side;
     if (!aphi_codec_require_data(out, "", message, APHI_MESSAGE_DEPTH))
         return false;
     size_t n;
-    char *text = aph_json_text(message, &n);
+    char *text = aphi_codec_json_text(codec, message, &n);
     aph_sink_put(out, text, n);
     aph_sink_put(out, "\n", 1);
     free(text);
     return true;
 }
 
-const aph_codec aph_codec_json = {.name = "json", .decode = decode_json, .encode = encode_json};
+const aph_codec aph_codec_json = {.name = "json", .decode = aph_decode_json, .encode = aph_encode_json};
 
 /* ---- datagrams --------------------------------------------------------------------------------------------------- */
 
@@ -371,7 +382,7 @@ static aph_decoded decode_without_newline(const aph_codec *codec, aph_wire *w)
 aph_decoded aphi_decode_datagram(const aph_codec *codec, aph_wire *w)
 {
     codec = codec_or_json(codec);
-    bool lines = codec->decode == decode_json || codec->decode == decode_line;
+    bool lines = codec->decode == aph_decode_json || codec->decode == decode_line;
     w->ended = true;
     w->scanned = 0;
     if (lines && w->count && !memchr(w->bytes, '\n', w->count))
@@ -425,6 +436,18 @@ static uint64_t read_length(const aph_codec *codec, const unsigned char *bytes, 
     return length;
 }
 
+/* A length that is too long may be that of a short message with its bytes in the other order. */
+static aph_decoded refuse_length(const aph_codec *codec, aph_wire *w, bool little, uint64_t length, size_t limit)
+{
+    uint64_t other = read_length(codec, w->bytes, !little);
+    char hint[64] = "";
+    if (codec->size <= limit && other <= limit - codec->size)
+        snprintf(hint, sizeof hint, " (%llu in the other byte order)", (unsigned long long)other);
+    w->beyond = !codec->limit;
+    return malformed(w, 0, "a length of %llu%s, but a message is limited to %zu bytes", (unsigned long long)length,
+                     hint, limit);
+}
+
 /* Finds the end of the message. Returns APH_DECODED and sets w->used if it is complete. */
 static aph_decoded find_end(const aph_codec *codec, aph_wire *w, bool little)
 {
@@ -433,10 +456,8 @@ static aph_decoded find_end(const aph_codec *codec, aph_wire *w, bool little)
         return APH_MORE;
     size_t limit = limit_of(codec);
     uint64_t length = read_length(codec, w->bytes, little);
-    w->beyond = !codec->limit && length > limit - codec->size;
     if (codec->size > limit || length > limit - codec->size)
-        return malformed(w, 0, "a length of %llu, but a message is limited to %zu bytes", (unsigned long long)length,
-                         limit);
+        return refuse_length(codec, w, little, length, limit);
     if (w->count - codec->size < length)
         return APH_MORE;
     w->used = codec->size + (size_t)length;
@@ -456,8 +477,10 @@ static aph_decoded decode_text(const aph_codec *codec, aph_wire *w, bool little)
     aph_json_error error;
     const char *text = (const char *)w->bytes + codec->size;
     aph_decoded result = find_end(codec, w, little);
-    if (result != APH_DECODED || aphi_json_read_message(text, w->used - codec->size, &w->message, &error, &w->beyond))
+    if (result != APH_DECODED)
         return result;
+    if (aphi_codec_read_json(codec, text, w->used - codec->size, &w->message, &error, &w->beyond))
+        return APH_DECODED;
     return malformed(w, codec->size + error.offset, "%s%s", w->beyond ? "" : "not JSON: ", error.message);
 }
 
@@ -488,7 +511,7 @@ static bool encode_text(const aph_codec *codec, aph_value message, bool little, 
     if (!aphi_codec_require_data(out, "", message, APHI_MESSAGE_DEPTH))
         return false;
     size_t n;
-    char *text = aph_json_text(message, &n);
+    char *text = aphi_codec_json_text(codec, message, &n);
     bool encoded = put_prefixed(codec, text, n, little, out);
     free(text);
     return encoded;

@@ -34,6 +34,10 @@ const char *aphi_codec_kind(aph_value v);
 /* Returns true if JSON can contain the value: it has no symbols, no terms, no signals, and at most `levels` levels of
  * nesting. */
 bool aphi_codec_is_data(aph_value v, unsigned levels);
+/* Read and write JSON as the codec does (aph_codec.numbers). */
+bool aphi_codec_read_json(const aph_codec *codec, const char *text, size_t n, aph_value *v, aph_json_error *error,
+                          bool *beyond);
+char *aphi_codec_json_text(const aph_codec *codec, aph_value v, size_t *n);
 /* For encoders: rejects a value that is not such data, nested at most `levels` deep. member: its path and ": ", or
  * "". */
 bool aphi_codec_require_data(aph_sink *out, const char *member, aph_value v, unsigned levels);

@@ -84,6 +84,7 @@ aphi_http_content aphi_http_content_of(aph_side side, aphi_span type)
 
 typedef struct reading {
     aph_wire *wire;
+    const aph_codec *codec;
     const aph_http_kept *kept;
     const aphi_http_head *head;
     aph_value message, headers;
@@ -176,7 +177,7 @@ static aph_decoded wrong_body(reading *r, const aphi_http_framing *f, size_t at,
 static aph_decoded read_json(reading *r, const aphi_http_framing *f, aphi_span body, aph_value *json)
 {
     aph_json_error error;
-    if (aphi_json_read_message(body.text, body.n, json, &error, &r->wire->beyond)) {
+    if (aphi_codec_read_json(r->codec, body.text, body.n, json, &error, &r->wire->beyond)) {
         if (aphi_codec_is_data(*json, APHI_HTTP_JSON_DEPTH))
             return APH_DECODED;
         r->wire->beyond = true;
@@ -260,7 +261,7 @@ static aph_decoded decode(const aph_codec *codec, const aph_http_kept *kept, aph
     }
     aphi_http_head head;
     aphi_http_head_read(w, &head);
-    reading r = {.wire = w, .kept = kept, .head = &head};
+    reading r = {.wire = w, .codec = codec, .kept = kept, .head = &head};
     aph_decoded result = read_message(&r, codec->limit ? codec->limit : LIMIT);
     aphi_http_head_free(&head);
     return result;

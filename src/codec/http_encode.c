@@ -23,6 +23,7 @@
 #include <stdlib.h>
 
 typedef struct printing {
+    const aph_codec *codec;
     const aph_http_kept *kept;
     aph_side side;
     aph_value message;
@@ -105,7 +106,7 @@ static bool print_json(printing *p)
     size_t n;
     if (!aphi_codec_require_data(p->out, "json: ", json, APHI_HTTP_JSON_DEPTH))
         return false;
-    char *text = aph_json_text(json, &n);
+    char *text = aphi_codec_json_text(p->codec, json, &n);
     aphi_buffer_add(&p->body, text, n);
     free(text);
     return true;
@@ -338,9 +339,9 @@ static bool print_response(printing *p, bool *length)
                                            aph_has(p->message, aph_str("json")) ? "json" : "body", (int)code);
 }
 
-static bool encode(const aph_http_kept *kept, aph_side side, aph_value message, aph_sink *out)
+static bool encode(const aph_codec *codec, const aph_http_kept *kept, aph_side side, aph_value message, aph_sink *out)
 {
-    printing p = {.kept = kept, .side = side, .message = message, .out = out};
+    printing p = {.codec = codec, .kept = kept, .side = side, .message = message, .out = out};
     bool length = false, valid = side == APH_TO_SERVER ? print_request(&p, &length) : print_response(&p, &length);
     if (valid && length)
         aphi_buffer_format(&p.head, "Content-Length: %zu\r\n", p.body.n);
@@ -359,10 +360,10 @@ static bool encode(const aph_http_kept *kept, aph_side side, aph_value message, 
 
 bool aph_encode_http(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
 {
-    return encode(&(aph_http_kept){.of_responses = codec->data}, side, message, out);
+    return encode(codec, &(aph_http_kept){.of_responses = codec->data}, side, message, out);
 }
 
 bool aph_encode_http_kept(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
 {
-    return encode(codec->data, side, message, out);
+    return encode(codec, codec->data, side, message, out);
 }

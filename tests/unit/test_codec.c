@@ -61,7 +61,8 @@ static void test_prefixed(void **unused)
     expect_bytes(&prefixed4, "\0\0\0\2a", 5, true,
                  "[\"!5 the input ends in the middle of a message, after 5 bytes\"]");
     expect_bytes(&prefixed4, "\1\0\0\0", 4, false,
-                 "[\"!0 a length of 16777216, but a message is limited to 16777216 bytes\"]");
+                 "[\"!0 a length of 16777216 (1 in the other byte order), but a message is limited to 16777216 "
+                 "bytes\"]");
     expect_bytes(&prefixed8, "\xff\xff\xff\xff\xff\xff\xff\xff", 8, false,
                  "[\"!0 a length of 18446744073709551615, but a message is limited to 16777216 bytes\"]");
     expect_encoded(&prefixed4, aph_str("hello"), "\0\0\0\5hello", 9);
@@ -109,6 +110,8 @@ static void test_depth(void **unused)
     char *bytes = encoded(NULL, deep, &n);
     assert_non_null(bytes);
     free(bytes);
+    char why[200];
+    assert_true(aph_reads_back(NULL, APH_TO_SERVER, APH_NIL, deep, why, sizeof why));
     expect_refused(NULL, APH_ARRAY_OF(deep));
     aph_value wide = aph_object();
     for (int i = 0; i < 5000; i++) /* a tree of nodes, but one level */
@@ -116,6 +119,40 @@ static void test_depth(void **unused)
     bytes = encoded(NULL, wide, &n);
     assert_non_null(bytes);
     free(bytes);
+}
+
+/* The limit is that of the protocol if the model has one, and else that of Antiphon. */
+static void test_long_prefix(void **unused)
+{
+    (void)unused;
+    static const aph_codec limited = APH_CODEC_PREFIXED(4, .limit = 65536), plain = APH_CODEC_PREFIXED(4);
+    static const aph_codec little = APH_CODEC_PREFIXED_LITTLE(2, .limit = 10);
+    static const aph_codec byte = APH_CODEC_PREFIXED(1, .limit = 10);
+    aph_wire w = {.side = APH_FROM_SERVER, .bytes = (const unsigned char *)"\4\0\0\0", .count = 4};
+    assert_int_equal(aph_decode(&limited, &w), APH_MALFORMED);
+    assert_false(w.beyond);
+    assert_string_equal(w.why, "a length of 67108864 (4 in the other byte order), but a message is limited to 65536 "
+                               "bytes");
+    assert_int_equal(aph_decode(&plain, &w), APH_MALFORMED);
+    assert_true(w.beyond);
+    expect_bytes(&little, "\0\3abc", 5, true,
+                 "[\"!0 a length of 768 (3 in the other byte order), but a message is limited to 10 bytes\"]");
+    expect_bytes(&byte, "\12", 1, true, "[\"!0 a length of 10, but a message is limited to 10 bytes\"]");
+}
+
+static void test_numbers(void **unused)
+{
+    (void)unused;
+    static const aph_codec lines = APH_CODEC_JSON(.numbers = true), plain = APH_CODEC_JSON(.limit = 8);
+    static const aph_codec prefixed = APH_CODEC_PREFIXED_JSON(1, .limit = 4, .numbers = true);
+    aph_value half = aph_record("number", aph_str("0.5"));
+    expect(&lines, "[1.50]\n7\n", "[[{\"number\":\"1.5\"}],7]");
+    expect_encoded(&lines, APH_ARRAY_OF(half), "[0.5]\n", 6);
+    expect_encoded(&lines, aph_record("number", aph_str("half")), "{\"number\":\"half\"}\n", 18);
+    expect_encoded(&prefixed, half, "\0030.5", 4);
+    expect_bytes(&prefixed, "\0042.25", 5, true, "[\"!0 a length of 4, but a message is limited to 4 bytes\"]");
+    expect(&plain, "1.5\n", "[\"!0 a number that is not an integer of 64 bits\"]");
+    expect_encoded(NULL, half, "{\"number\":\"0.5\"}\n", 17);
 }
 
 static void test_reasons(void **unused)
@@ -239,7 +276,8 @@ int main(void)
         cmocka_unit_test_teardown(test_limit, drop_heap),    cmocka_unit_test_teardown(test_linear, drop_heap),
         cmocka_unit_test_teardown(test_datagrams, drop_heap), cmocka_unit_test_teardown(test_variants, drop_heap),
         cmocka_unit_test_teardown(test_depth, drop_heap),    cmocka_unit_test_teardown(test_reasons, drop_heap),
-        cmocka_unit_test_teardown(test_reads_back, drop_heap),
+        cmocka_unit_test_teardown(test_long_prefix, drop_heap),
+        cmocka_unit_test_teardown(test_reads_back, drop_heap), cmocka_unit_test_teardown(test_numbers, drop_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -238,6 +238,20 @@ static void test_refused(void **unused)
     expect_refused(&aph_codec_http, aph_http_response(200, APH_ARRAY_OF(deep)));
 }
 
+static void test_numbers(void **unused)
+{
+    (void)unused;
+    static const aph_codec numbers = APH_CODEC_HTTP(only_location, .numbers = true);
+    begin(APH_FROM_SERVER, "GET");
+    same(&numbers,
+         "HTTP/1.1 200 \r\nContent-Type: application/json\r\nContent-Length: 14\r\n\r\n{\"price\":1.50}",
+         "{\"json\":{\"price\":{\"number\":\"1.5\"}},\"status\":200}");
+    size_t n;
+    char *bytes = encoded(&numbers, json_of("{\"json\":{\"price\":{\"number\":\"1.5\"}},\"status\":200}"), &n);
+    assert_non_null(strstr(bytes, "\r\n\r\n{\"price\":1.5}"));
+    free(bytes);
+}
+
 static void test_reasons(void **unused)
 {
     (void)unused;
@@ -434,6 +448,7 @@ int main(void)
         cmocka_unit_test_teardown(test_written, drop_heap),   cmocka_unit_test_teardown(test_refused, drop_heap),
         cmocka_unit_test_teardown(test_helpers, drop_heap),   cmocka_unit_test_teardown(test_many_names, drop_heap),
         cmocka_unit_test_teardown(test_depth, drop_heap),     cmocka_unit_test_teardown(test_reasons, drop_heap),
+        cmocka_unit_test_teardown(test_numbers, drop_heap),
         cmocka_unit_test_teardown(test_origins, drop_heap),   cmocka_unit_test_teardown(test_kept, drop_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
