@@ -392,3 +392,52 @@ bool aph_resp_is(aph_value request, const char *command)
             return false;
     return true;
 }
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+typedef struct pieces {
+    aph_value *items;
+    size_t count, capacity;
+} pieces;
+
+static void add_piece(pieces *p, aph_value piece) { APHI_PUSH(p->items, p->count, p->capacity, piece); }
+
+static void add_words(pieces *p, aph_value v);
+
+static void add_array(pieces *p, aph_value v)
+{
+    for (size_t i = 0; i < aph_count(v); i++) {
+        add_piece(p, aph_str(i ? "," : "["));
+        add_words(p, aph_at(v, i));
+    }
+    add_piece(p, aph_str(aph_count(v) ? "]" : "[]"));
+}
+
+/* Strings among the pieces are shown as they are, other values as JSON. */
+static void add_words(pieces *p, aph_value v)
+{
+    aph_value simple = aph_field(v, "simple"), error = aph_field(v, "error");
+    if (aph_is_str(v)) {
+        add_piece(p, aph_str("\""));
+        add_piece(p, v);
+        add_piece(p, aph_str("\""));
+    } else if (aph_kind_of(v) == APH_ARRAY) {
+        add_array(p, v);
+    } else if (v == APH_NIL || v == aph_resp_null_array()) {
+        add_piece(p, aph_str(v ? "(nil array)" : "(nil)"));
+    } else if (aph_count(v) == 1 && (simple || error)) {
+        add_piece(p, aph_str(error ? "(error) " : ""));
+        add_piece(p, error ? error : simple);
+    } else {
+        add_piece(p, v);
+    }
+}
+
+aph_value aph_resp_words(aph_value message)
+{
+    pieces p = {0};
+    add_words(&p, message);
+    aph_value words = aph_array(p.count, p.items);
+    free(p.items);
+    return words;
+}
