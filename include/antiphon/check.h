@@ -141,6 +141,7 @@ typedef enum aph_check_error {
     APH_CHECK_MODEL_CALL,      /* see APH_FAULT_CALL */
     APH_CHECK_TRACE_ORDER,     /* the times of the lines run backwards */
     APH_CHECK_TRACE_DEEP,      /* values are nested too deeply */
+    APH_CHECK_MODEL_CODEC,     /* all messages that the model allows are unreadable; see APH_FAULT_CODEC */
 } aph_check_error;
 
 typedef struct aph_check_result {
@@ -162,6 +163,7 @@ typedef struct aph_check_result {
      *   window             operations around it: connection, request, answer, line, call, end, violated
      *   allowed            responses that the model allows instead: answer, state, given, because, clauses, and order,
      *                      the lines of the requests in the order in which the server took them
+     *                      unreadable: why the codec of the model would not read this message, if it would not
      *   all_allowed        true if `allowed` is complete
      *   part               the part of the state, if the state has several parts */
     aph_value evidence;

@@ -53,15 +53,22 @@ void aph_sink_put(aph_sink *out, const void *bytes, size_t n);
  * its address, so a script can be replayed on other ports. */
 const char *aph_sink_origin(const aph_sink *out, size_t origin);
 const char *aph_sink_here(const aph_sink *out); /* the same for origin 0 */
+/* For an encoder that rejects a message: gives the reason, with the path of the wrong member, such as "headers.ETag: a
+ * name must be in lower case". The first reason counts. Returns false. */
+bool aph_sink_refuse(aph_sink *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 typedef struct aph_codec {
     const char *name;
     size_t size;   /* a parameter, such as the length of a message */
     size_t limit;  /* longest message in bytes; longer ones are malformed. 0: only Antiphon's limit, 16 MiB */
     aph_decoded (*decode)(const struct aph_codec *codec, aph_wire *wire);
-    /* Returns false and writes nothing if the value is not a valid protocol message. */
+    /* Returns false and writes nothing if the value is not a valid protocol message; aph_sink_refuse gives the
+     * reason. */
     bool (*encode)(const struct aph_codec *codec, aph_side side, aph_value message, aph_sink *out);
     const void *data; /* a parameter, such as the headers that a codec of HTTP keeps */
+    /* For codecs of JSON: a number that is not an integer of 64 bits is read as {"number": "1.5"} and written as the
+     * number 1.5. Equal numbers have equal texts; docs/writing-models.md describes them. */
+    bool numbers;
 } aph_codec;
 
 /* Calls decode, enforces the limit, and checks that decode sets aph_wire as specified. Returns APH_MALFORMED if the
@@ -71,6 +78,11 @@ typedef struct aph_codec {
 aph_decoded aph_decode(const aph_codec *codec, aph_wire *wire);
 /* Returns false if the value is not a valid protocol message or is too long. A NULL codec is aph_codec_json. */
 bool aph_encode(const aph_codec *codec, aph_side side, aph_value message, aph_value *bytes);
+/* Returns true if the message is the same after it was encoded and decoded. Otherwise writes to `why`, of `size` bytes:
+ * "cannot encode it: REASON", "rejects its bytes: REASON", or "reads it as VALUE". request: the request to which the
+ * message is the response, or APH_NIL. */
+bool aph_reads_back(const aph_codec *codec, aph_side side, aph_value request, aph_value message, char *why,
+                    size_t size);
 
 /* One JSON value per line; the default codec of a model. */
 extern const aph_codec aph_codec_json;
@@ -80,26 +92,33 @@ extern const aph_codec aph_codec_lines;
 extern const aph_codec aph_codec_crlf;
 /* FIXED: strings of exactly n bytes. PREFIXED: strings preceded by their length, an integer of n bytes from 1 to 8, the
  * most significant byte first. PREFIXED_JSON: JSON texts preceded by their length. LITTLE: the least significant byte
- * of the length comes first.
- *     static const aph_codec codec = APH_CODEC_FIXED(3); */
+ * of the length comes first. JSON: as aph_codec_json. In all but FIXED, other members of the codec may follow:
+ *     static const aph_codec codec = APH_CODEC_FIXED(3);
+ *     static const aph_codec codec = APH_CODEC_PREFIXED_JSON(4, .limit = 65536, .numbers = true);
+ *     static const aph_codec codec = APH_CODEC_JSON(.numbers = true); */
 #define APH_CODEC_FIXED(n) {.name = "fixed", .size = (n), .decode = aph_decode_fixed, .encode = aph_encode_fixed}
-#define APH_CODEC_PREFIXED(n) \
-    {.name = "prefixed", .size = (n), .decode = aph_decode_prefixed, .encode = aph_encode_prefixed}
 aph_decoded aph_decode_fixed(const aph_codec *codec, aph_wire *wire);
 bool aph_encode_fixed(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out);
+#define APH_CODEC_JSON(...) {.name = "json", .decode = aph_decode_json, .encode = aph_encode_json, __VA_ARGS__}
+aph_decoded aph_decode_json(const aph_codec *codec, aph_wire *wire);
+bool aph_encode_json(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out);
+#define APH_CODEC_PREFIXED(...) \
+    {.name = "prefixed", .decode = aph_decode_prefixed, .encode = aph_encode_prefixed, .size = __VA_ARGS__}
 aph_decoded aph_decode_prefixed(const aph_codec *codec, aph_wire *wire);
 bool aph_encode_prefixed(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out);
-#define APH_CODEC_PREFIXED_LITTLE(n) \
-    {.name = "prefixed", .size = (n), .decode = aph_decode_prefixed_little, .encode = aph_encode_prefixed_little}
+#define APH_CODEC_PREFIXED_LITTLE(...) \
+    {.name = "prefixed", .decode = aph_decode_prefixed_little, .encode = aph_encode_prefixed_little, \
+     .size = __VA_ARGS__}
 aph_decoded aph_decode_prefixed_little(const aph_codec *codec, aph_wire *wire);
 bool aph_encode_prefixed_little(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out);
-#define APH_CODEC_PREFIXED_JSON(n) \
-    {.name = "prefixed-json", .size = (n), .decode = aph_decode_prefixed_json, .encode = aph_encode_prefixed_json}
+#define APH_CODEC_PREFIXED_JSON(...) \
+    {.name = "prefixed-json", .decode = aph_decode_prefixed_json, .encode = aph_encode_prefixed_json, \
+     .size = __VA_ARGS__}
 aph_decoded aph_decode_prefixed_json(const aph_codec *codec, aph_wire *wire);
 bool aph_encode_prefixed_json(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out);
-#define APH_CODEC_PREFIXED_JSON_LITTLE(n) \
-    {.name = "prefixed-json", .size = (n), .decode = aph_decode_prefixed_json_little, \
-     .encode = aph_encode_prefixed_json_little}
+#define APH_CODEC_PREFIXED_JSON_LITTLE(...) \
+    {.name = "prefixed-json", .decode = aph_decode_prefixed_json_little, .encode = aph_encode_prefixed_json_little, \
+     .size = __VA_ARGS__}
 aph_decoded aph_decode_prefixed_json_little(const aph_codec *codec, aph_wire *wire);
 bool aph_encode_prefixed_json_little(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out);
 

@@ -44,6 +44,7 @@ typedef enum aph_fault {
     APH_FAULT_IMPURE,    /* the model is not a function of its state and of the answers to its events */
     APH_FAULT_PROMISE,   /* the model broke a promise: rpc, part or reads */
     APH_FAULT_CALL,      /* an invalid call, such as a decision on a value that is not a condition */
+    APH_FAULT_CODEC,     /* the model sends a message that its codec cannot encode, or reads as another message */
 } aph_fault;
 
 typedef struct aph_oracle_options {

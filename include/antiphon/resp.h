@@ -20,7 +20,8 @@
 extern "C" {
 #endif
 
-/* Requests may also be inline: words between spaces, in a line. */
+/* Requests may also be inline: words between spaces, in a line. Numbers and lengths may have leading zeros, as the
+ * specification allows. */
 extern const aph_codec aph_codec_resp;
 
 /* The response OK, and a response {"error": text}. */
@@ -30,6 +31,9 @@ aph_value aph_resp_error(const char *text);
 aph_value aph_resp_null_array(void);
 /* Returns true if the first word of the request is the command, in upper or lower case: aph_resp_is(q, "SET"). */
 bool aph_resp_is(aph_value request, const char *command);
+
+/* For aph_model.words: PONG, 17, "abc", (nil), (nil array), (error) ERR ..., ["GET","k"]. */
+aph_value aph_resp_words(aph_value message);
 
 #ifdef __cplusplus
 }

@@ -130,7 +130,7 @@ static aph_value gen_host(aph_gen *g, aph_value to)
 {
     switch (aph_gen_weighted(g, 24, 2, 1)) {
     case 1: return aph_str("other.example");
-    case 2: return aphi_proxy_origin_name(aph_gen_below(g, APHI_PROXY_ORIGINS));
+    case 2: return aphi_http_origin_name(aph_gen_below(g, APHI_PROXY_ORIGINS));
     default: return to;
     }
 }
@@ -140,7 +140,7 @@ aph_value aphi_proxy_generate(aph_gen *g)
     static const char *const methods[] = {"GET", "PUT", "POST", "HEAD", "DELETE", "OPTIONS"};
     size_t which = aph_gen_weighted(g, 20, 8, 8, 5, 4, 3);
     bool options = which == 5;
-    aph_value to = aphi_proxy_origin_name(aph_gen_weighted(g, 2, 1, 1));
+    aph_value to = aphi_http_origin_name(aph_gen_weighted(g, 2, 1, 1));
     aph_value request = aph_record("method", aph_str(methods[which]), "to", to, "target", gen_target(g, options),
                                    "fields", gen_fields(g), "host", gen_host(g, to));
     if (aph_gen_weighted(g, 6, 1) == 1)

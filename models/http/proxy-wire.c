@@ -11,7 +11,7 @@
  *             ("more", a line each), which a proxy may add. Hop-by-hop fields and those named by Connection are
  *             dropped. If a client receives a response without Via, the proxy itself made it: all of its fields are in
  *             "more".
- * Hosts:      "here", "here-1" and "here-2" are the origin servers (proxy-origins.c). A target with "to" is in absolute
+ * Hosts:      "here", "here-1" and "here-2" are the origin servers (http_origins.h). A target with "to" is in absolute
  *             form.
  * To send:    "hop": fields that Connection names; "chunked": true: a body in chunks. Neither appears in decoded
  *             messages.
@@ -268,21 +268,6 @@ static aph_value forwards_of(aph_value text)
     return aph_int(number);
 }
 
-/* Splits http://HOST[:PORT]REST. Returns false for another form. */
-static bool split_target(aphi_span target, aphi_span *authority, aphi_span *rest)
-{
-    static const char scheme[] = "http://";
-    size_t n = sizeof scheme - 1, i = n;
-    for (size_t k = 0; k < n; k++)
-        if (k >= target.n || aphi_lower(target.text[k]) != scheme[k])
-            return false;
-    while (i < target.n && target.text[i] != '/' && target.text[i] != '?')
-        i++;
-    *authority = (aphi_span){target.text + n, i - n};
-    *rest = (aphi_span){target.text + i, target.n - i};
-    return true;
-}
-
 static aph_value read_request(const aph_wire *w, aph_value fields, aph_value more)
 {
     aph_value got = w->message, target = aph_field(got, "target"), host = aph_field(aph_field(got, "fields"), "host");
@@ -290,12 +275,12 @@ static aph_value read_request(const aph_wire *w, aph_value fields, aph_value mor
     if (forwards)
         fields = aph_remove(fields, aph_str("max-forwards"));
     aphi_span all = aphi_span_of(&target), authority, rest;
-    bool absolute = split_target(all, &authority, &rest);
+    bool absolute = aphi_http_absolute_split(all, &authority, &rest);
     aph_value message = aph_record("method", aph_field(got, "method"), "target", absolute ? str_of(rest) : target,
-                                   "host", aphi_proxy_host_read(w, aphi_span_of(&host)), "fields", fields,
+                                   "host", aphi_http_host_read(w, aphi_span_of(&host)), "fields", fields,
                                    "body", body ? body : aph_str(""));
     if (absolute)
-        message = aph_put(message, "to", aphi_proxy_host_read(w, authority));
+        message = aph_put(message, "to", aphi_http_host_read(w, authority));
     return aph_put(forwards ? aph_put(message, "max-forwards", forwards) : message, "more", more);
 }
 
@@ -384,9 +369,9 @@ static aph_value make_request(const aph_sink *out, aph_value m)
         return APH_NIL;
     if (forwards)
         fields = aph_put(fields, "max-forwards", aph_strf("%lld", (long long)aph_int_of(forwards)));
-    fields = aph_put(fields, "host", aphi_proxy_host_text(out, host));
+    fields = aph_put(fields, "host", aphi_http_host_text(out, host));
     if (to)
-        target = aph_concat(aph_str("http://"), aph_concat(aphi_proxy_host_text(out, to), target));
+        target = aph_concat(aph_str("http://"), aph_concat(aphi_http_host_text(out, to), target));
     aph_value method = aph_field(m, "method"), sent = aph_record("method", method, "target", target, "fields", fields);
     bool has_body = aph_count(body) || aph_str_is(method, "PUT") || aph_str_is(method, "POST");
     return has_body ? aph_put(sent, "body", body ? body : aph_str("")) : sent;

@@ -6,7 +6,7 @@
 
 #include <antiphon/antiphon.h>
 
-#include "codec/http_text.h"
+#include "codec/http_origins.h"
 
 extern const aph_model aph_model_http_proxy;
 
@@ -22,12 +22,11 @@ aph_value aphi_proxy_respond_at(int64_t origin, aph_value request, uint64_t numb
 
 enum { APHI_PROXY_ORIGINS = 3 };
 
-/* The name of an origin server in messages: "here", "here-1", ... */
-aph_value aphi_proxy_origin_name(size_t origin);
-/* Returns the origin with that name, or -1. */
-int64_t aphi_proxy_origin_named(aph_value host);
-/* Convert the address of an origin to its name, and back; other hosts are unchanged. */
-aph_value aphi_proxy_host_read(const aph_wire *w, aphi_span host);
-aph_value aphi_proxy_host_text(const aph_sink *out, aph_value host);
+/* Returns the number of the origin server with that name ("here", "here-1" or "here-2"), or -1. */
+static inline int64_t aphi_proxy_origin_named(aph_value host)
+{
+    int64_t origin = aphi_http_origin_named(host);
+    return origin < APHI_PROXY_ORIGINS ? origin : -1;
+}
 
 #endif

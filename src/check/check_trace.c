@@ -7,7 +7,8 @@
  *             again as a whole; one that fails after explanations were dropped is checked again patiently; one with a
  *             model that was found late to distinguish connections is checked again with that knowledge. A failure is
  *             judged again without the promises of the model, and so are the first observations of a pass; pairs of
- *             the first and of the last requests of a pass are run in both orders.
+ *             the first and of the last requests of a pass are run in both orders. The messages that the model allows
+ *             instead of an unexplained one are encoded and decoded.
  * Read next:  oracle/partitions.h, check_result.c */
 #include <antiphon/check.h>
 
@@ -17,6 +18,7 @@
 #include "check/check_result.h"
 #include "check/history_capture.h"
 #include "check/promises.h"
+#include "check/unreadable.h"
 #include "env/env.h"
 #include "oracle/evidence.h"
 #include "oracle/explanation.h"
@@ -195,7 +197,7 @@ static void fill_fault(check *c, aph_fault fault, const char *message, uint64_t 
         [APH_FAULT_REQUEST] = APH_CHECK_TRACE_REQUEST, [APH_FAULT_ANSWER] = APH_CHECK_TRACE_ORPHAN,
         [APH_FAULT_CRASH] = APH_CHECK_MODEL_CRASH,     [APH_FAULT_STUCK] = APH_CHECK_MODEL_STUCK,
         [APH_FAULT_IMPURE] = APH_CHECK_MODEL_IMPURE,   [APH_FAULT_PROMISE] = APH_CHECK_MODEL_PROMISE,
-        [APH_FAULT_CALL] = APH_CHECK_MODEL_CALL};
+        [APH_FAULT_CALL] = APH_CHECK_MODEL_CALL,      [APH_FAULT_CODEC] = APH_CHECK_MODEL_CODEC};
     char text[640];
     bool model = errors[fault] >= APH_CHECK_MODEL_CRASH;
     snprintf(text, sizeof text, "%s%s%s%s", model ? "model " : "", model ? c->model->name : "", model ? ": " : "",
@@ -669,11 +671,23 @@ static void verify_failure(check *c, manner how)
         c->result->evidence = aph_put(c->result->evidence, "promises", aph_str("unverified"));
 }
 
+/* A failure is an error of the model if no server could have sent a message that the model allows. */
+static void verify_codec(check *c)
+{
+    char text[480];
+    uint64_t line = (uint64_t)aph_int_of(aph_field(c->result->evidence, "line"));
+    if (!aphi_unreadable_find(c->model, &c->result->evidence, text, sizeof text))
+        return;
+    fill_fault(c, APH_FAULT_CODEC, text, line);
+}
+
 static void check_and_verify(check c)
 {
     manner how = check_until_done(c, (manner){0});
     if (c.result->verdict == APH_CHECK_FAIL && !is_stopped(&c))
         verify_failure(&c, how);
+    if (c.result->verdict == APH_CHECK_FAIL)
+        verify_codec(&c);
 }
 
 /* Returns a copy of the model without the promises that do not hold in the environment: where messages are lost and
@@ -710,6 +724,8 @@ static void check_over_network(check *c, const aph_network *network)
     c->trace = open_trace(c);
     if (!aphi_check_derived(c->model, network, c->options, c->trace, c->result))
         fill_trace_error(c->result, c->trace);
+    else if (c->result->verdict == APH_CHECK_FAIL)
+        verify_codec(c);
     aphi_trace_close(c->trace);
     aphi_heap_limit = limit_before;
 }

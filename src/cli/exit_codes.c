@@ -26,7 +26,8 @@ aphi_exit aphi_exit_of_check(const aph_check_result *r)
         [APH_CHECK_MODEL_STUCK] = APHI_EXIT_MODEL_STUCK,
         [APH_CHECK_MODEL_IMPURE] = APHI_EXIT_MODEL_IMPURE,
         [APH_CHECK_MODEL_PROMISE] = APHI_EXIT_MODEL_PROMISE,
-        [APH_CHECK_MODEL_CALL] = APHI_EXIT_MODEL_CALL};
+        [APH_CHECK_MODEL_CALL] = APHI_EXIT_MODEL_CALL,
+        [APH_CHECK_MODEL_CODEC] = APHI_EXIT_MODEL_CODEC};
     switch (r->verdict) {
     case APH_CHECK_PASS: return r->explanation && !r->explanation_holds ? APHI_EXIT_REPLAY : APHI_EXIT_PASS;
     case APH_CHECK_VACUOUS: return r->explanation && !r->explanation_holds ? APHI_EXIT_REPLAY : APHI_EXIT_VACUOUS;
@@ -48,7 +49,7 @@ aphi_exit aphi_exit_of_campaign(const aphi_campaign *c)
         [APH_FAULT_NONE] = APHI_EXIT_WRITE,         [APH_FAULT_REQUEST] = APHI_EXIT_MODEL_GENERATE,
         [APH_FAULT_CRASH] = APHI_EXIT_MODEL_CRASH,  [APH_FAULT_STUCK] = APHI_EXIT_MODEL_STUCK,
         [APH_FAULT_IMPURE] = APHI_EXIT_MODEL_IMPURE, [APH_FAULT_PROMISE] = APHI_EXIT_MODEL_PROMISE,
-        [APH_FAULT_CALL] = APHI_EXIT_MODEL_CALL};
+        [APH_FAULT_CALL] = APHI_EXIT_MODEL_CALL,    [APH_FAULT_CODEC] = APHI_EXIT_MODEL_CODEC};
     if (c->outcome != APHI_RUN_TROUBLE)
         return by_outcome[c->outcome];
     if (c->bad_script)

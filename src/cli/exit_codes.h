@@ -49,7 +49,7 @@
     X(MODEL_PROMISE, 41, "a model breaks one of its promises") \
     X(MODEL_CALL, 42, "a model makes an invalid call") \
     X(MODEL_GENERATE, 43, "a model has no valid generator of requests") \
-    X(MODEL_CODEC, 44, "a model sends a message that its codec cannot encode") \
+    X(MODEL_CODEC, 44, "a model sends a message that its codec cannot encode, or reads as another one") \
     X(MALFORMED, 50, "the subject sent bytes that are not a valid protocol message") \
     X(SUBJECT, 51, "the subject cannot be started or found") \
     X(SCRIPT, 52, "a script cannot be read or is malformed") \

@@ -16,6 +16,8 @@
 #include "value/heap.h"
 #include "value/json_syntax.h"
 
+#include <antiphon/model.h>
+
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -109,28 +111,129 @@ const char *aph_sink_origin(const aph_sink *out, size_t origin)
 
 const char *aph_sink_here(const aph_sink *out) { return aph_sink_origin(out, 0); }
 
-bool aphi_encode_at(const aph_codec *codec, const char *const *origins, aph_side side, aph_value message,
-                    aphi_buffer *out)
+bool aph_sink_refuse(aph_sink *out, const char *format, ...)
 {
-    codec = codec_or_json(codec);
-    size_t before = out->n;
-    aph_sink sink = {out, origins};
-    bool encoded = codec->encode(codec, side, message, &sink);
-    require(!encoded || out->n > before, codec, "a message must have at least one byte");
-    if (encoded && out->n - before <= limit_of(codec))
-        return true;
-    out->n = before;
+    va_list args;
+    va_start(args, format);
+    if (out->why && !*out->why)
+        vsnprintf(out->why, APHI_ENCODE_WHY, format, args);
+    va_end(args);
     return false;
 }
 
-bool aph_encode(const aph_codec *codec, aph_side side, aph_value message, aph_value *bytes)
+const char *aphi_codec_kind(aph_value v)
+{
+    static const char *const kinds[] = {[APH_NULL] = "null",     [APH_BOOL] = "a boolean", [APH_INT] = "an integer",
+                                        [APH_STR] = "a string",  [APH_ARRAY] = "an array", [APH_OBJECT] = "an object",
+                                        [APH_SYMBOL] = "a symbol", [APH_TERM] = "a term",  [APH_SIGNAL] = "a signal"};
+    return kinds[aph_kind_of(v)];
+}
+
+bool aphi_codec_require_data(aph_sink *out, const char *member, aph_value v, unsigned levels)
+{
+    return aphi_codec_is_data(v, levels) ||
+           aph_sink_refuse(out, "%smust be nested at most %u levels deep, without symbols and signals", member, levels);
+}
+
+bool aphi_codec_require_string(aph_sink *out, aph_value v)
+{
+    return aph_is_str(v) || aph_sink_refuse(out, "must be a string, not %s", aphi_codec_kind(v));
+}
+
+bool aphi_codec_read_json(const aph_codec *codec, const char *text, size_t n, aph_value *v, aph_json_error *error,
+                          bool *beyond)
+{
+    return codec->numbers ? aphi_json_read_with_numbers(text, n, v, error, beyond)
+                          : aphi_json_read_message(text, n, v, error, beyond);
+}
+
+char *aphi_codec_json_text(const aph_codec *codec, aph_value v, size_t *n)
+{
+    return codec->numbers ? aphi_json_text_with_numbers(v, n) : aph_json_text(v, n);
+}
+
+bool aphi_encode_why(const aph_codec *codec, const char *const *origins, aph_side side, aph_value message,
+                     aphi_buffer *out, char why[APHI_ENCODE_WHY])
+{
+    codec = codec_or_json(codec);
+    size_t before = out->n, limit = limit_of(codec);
+    aph_sink sink = {out, origins, why};
+    if (why)
+        *why = '\0';
+    bool encoded = codec->encode(codec, side, message, &sink);
+    require(!encoded || out->n > before, codec, "a message must have at least one byte");
+    if (encoded && out->n - before > limit)
+        encoded = aph_sink_refuse(&sink, "has %zu bytes, but a message is limited to %zu", out->n - before, limit);
+    if (!encoded)
+        out->n = before;
+    return encoded;
+}
+
+bool aphi_encode_at(const aph_codec *codec, const char *const *origins, aph_side side, aph_value message,
+                    aphi_buffer *out)
+{
+    return aphi_encode_why(codec, origins, side, message, out, NULL);
+}
+
+bool aphi_encode_value(const aph_codec *codec, aph_side side, aph_value message, aph_value *bytes,
+                       char why[APHI_ENCODE_WHY])
 {
     aphi_buffer out = {0};
-    bool encoded = aphi_encode_at(codec, NULL, side, message, &out);
+    bool encoded = aphi_encode_why(codec, NULL, side, message, &out, why);
     if (encoded)
         *bytes = aph_bytes(out.data, out.n);
     aphi_buffer_free(&out);
     return encoded;
+}
+
+bool aph_encode(const aph_codec *codec, aph_side side, aph_value message, aph_value *bytes)
+{
+    return aphi_encode_value(codec, side, message, bytes, NULL);
+}
+
+void aphi_encode_describe(char *text, size_t size, const char *why, aph_value message)
+{
+    char *json = aph_json_text(message, NULL);
+    snprintf(text, size, "%.200s%s%s%s", json, strlen(json) > 200 ? "..." : "", *why ? ": " : "", why);
+    free(json);
+}
+
+/* Decodes bytes that the codec wrote. Returns false, with the reason, if they are not this message. */
+static bool reads_as(const aph_codec *codec, aph_wire w, aph_value message, char *why, size_t size)
+{
+    aph_decoded result = aph_decode(codec, &w);
+    if (result == APH_DECODED && w.used == w.count && w.message == message)
+        return true;
+    if (result != APH_DECODED || w.used != w.count) {
+        snprintf(why, size, "rejects its bytes: %s", result == APH_MALFORMED ? w.why : "they are not one message");
+        return false;
+    }
+    char *text = aph_json_text(w.message, NULL);
+    snprintf(why, size, "reads it as %s", text);
+    free(text);
+    return false;
+}
+
+bool aph_reads_back(const aph_codec *codec, aph_side side, aph_value request, aph_value message, char *why,
+                    size_t size)
+{
+    /* Codecs that name origins need addresses. No server has these. */
+    static const char *const origins[APH_ORIGINS_MAX + 1] = {
+        "127.0.0.1:1",  "127.0.0.1:2",  "127.0.0.1:3",  "127.0.0.1:4",  "127.0.0.1:5",  "127.0.0.1:6",
+        "127.0.0.1:7",  "127.0.0.1:8",  "127.0.0.1:9",  "127.0.0.1:10", "127.0.0.1:11", "127.0.0.1:12",
+        "127.0.0.1:13", "127.0.0.1:14", "127.0.0.1:15", "127.0.0.1:16",
+    };
+    aphi_buffer bytes = {0};
+    char reason[APHI_ENCODE_WHY];
+    bool same = aphi_encode_why(codec, origins, side, message, &bytes, reason);
+    if (same)
+        same = reads_as(codec, (aph_wire){.side = side, .bytes = (const unsigned char *)bytes.data, .count = bytes.n,
+                                          .ended = true, .asked = request, .here = origins[0], .origins = origins},
+                        message, why, size);
+    else
+        snprintf(why, size, "cannot encode it%s%s", *reason ? ": " : "", reason);
+    aphi_buffer_free(&bytes);
+    return same;
 }
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
@@ -159,12 +262,12 @@ static aph_decoded decode_line(const aph_codec *codec, aph_wire *w)
 static bool encode_line(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
 {
     (void)codec, (void)side;
-    if (!aph_is_str(message))
+    if (!aphi_codec_require_string(out, message))
         return false;
     size_t n;
     const char *bytes = aph_bytes_of(&message, &n);
     if (memchr(bytes, '\n', n) || (n && bytes[n - 1] == '\r'))
-        return false;
+        return aph_sink_refuse(out, "a line must not contain \\n or end in \\r");
     aph_sink_put(out, bytes, n);
     aph_sink_put(out, "\n", 1);
     return true;
@@ -191,12 +294,12 @@ static aph_decoded decode_crlf(const aph_codec *codec, aph_wire *w)
 static bool encode_crlf(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
 {
     (void)codec, (void)side;
-    if (!aph_is_str(message))
+    if (!aphi_codec_require_string(out, message))
         return false;
     size_t n;
     const char *bytes = aph_bytes_of(&message, &n);
     if (memchr(bytes, '\n', n) || memchr(bytes, '\r', n))
-        return false;
+        return aph_sink_refuse(out, "a line must not contain \\n or \\r");
     aph_sink_put(out, bytes, n);
     aph_sink_put(out, "\r\n", 2);
     return true;
@@ -206,14 +309,13 @@ const aph_codec aph_codec_crlf = {.name = "crlf", .decode = decode_crlf, .encode
 
 /* ---- JSON lines -------------------------------------------------------------------------------------------------- */
 
-static aph_decoded decode_json(const aph_codec *codec, aph_wire *w)
+aph_decoded aph_decode_json(const aph_codec *codec, aph_wire *w)
 {
-    (void)codec;
     size_t n;
     aph_json_error error;
     if (!find_line(w, &n))
         return APH_MORE;
-    if (!aphi_json_read_message((const char *)w->bytes, n, &w->message, &error, &w->beyond))
+    if (!aphi_codec_read_json(codec, (const char *)w->bytes, n, &w->message, &error, &w->beyond))
         return malformed(w, error.offset, "%s%s", w->beyond ? "" : "not JSON: ", error.message);
     w->used = n + 1;
     return APH_DECODED;
@@ -242,20 +344,20 @@ bool aphi_codec_is_data(aph_value v, unsigned levels)
     return v->shape != APHI_SYM && v->shape != APHI_OPERATION && levels > 0 && is_node_of_data(v, levels);
 }
 
-static bool encode_json(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
+bool aph_encode_json(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
 {
-    (void)codec, (void)side;
-    if (!aphi_codec_is_data(message, APHI_MESSAGE_DEPTH))
+    (void)side;
+    if (!aphi_codec_require_data(out, "", message, APHI_MESSAGE_DEPTH))
         return false;
     size_t n;
-    char *text = aph_json_text(message, &n);
+    char *text = aphi_codec_json_text(codec, message, &n);
     aph_sink_put(out, text, n);
     aph_sink_put(out, "\n", 1);
     free(text);
     return true;
 }
 
-const aph_codec aph_codec_json = {.name = "json", .decode = decode_json, .encode = encode_json};
+const aph_codec aph_codec_json = {.name = "json", .decode = aph_decode_json, .encode = aph_encode_json};
 
 /* ---- datagrams --------------------------------------------------------------------------------------------------- */
 
@@ -280,7 +382,7 @@ static aph_decoded decode_without_newline(const aph_codec *codec, aph_wire *w)
 aph_decoded aphi_decode_datagram(const aph_codec *codec, aph_wire *w)
 {
     codec = codec_or_json(codec);
-    bool lines = codec->decode == decode_json || codec->decode == decode_line;
+    bool lines = codec->decode == aph_decode_json || codec->decode == decode_line;
     w->ended = true;
     w->scanned = 0;
     if (lines && w->count && !memchr(w->bytes, '\n', w->count))
@@ -309,8 +411,10 @@ aph_decoded aph_decode_fixed(const aph_codec *codec, aph_wire *w)
 bool aph_encode_fixed(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
 {
     (void)side;
-    if (!aph_is_str(message) || aph_count(message) != codec->size)
+    if (!aphi_codec_require_string(out, message))
         return false;
+    if (aph_count(message) != codec->size)
+        return aph_sink_refuse(out, "must have %zu bytes, not %zu", codec->size, aph_count(message));
     aph_sink_put(out, aph_bytes_of(&message, &(size_t){0}), codec->size);
     return true;
 }
@@ -332,6 +436,18 @@ static uint64_t read_length(const aph_codec *codec, const unsigned char *bytes, 
     return length;
 }
 
+/* A length that is too long may be that of a short message with its bytes in the other order. */
+static aph_decoded refuse_length(const aph_codec *codec, aph_wire *w, bool little, uint64_t length, size_t limit)
+{
+    uint64_t other = read_length(codec, w->bytes, !little);
+    char hint[64] = "";
+    if (codec->size <= limit && other <= limit - codec->size)
+        snprintf(hint, sizeof hint, " (%llu in the other byte order)", (unsigned long long)other);
+    w->beyond = !codec->limit;
+    return malformed(w, 0, "a length of %llu%s, but a message is limited to %zu bytes", (unsigned long long)length,
+                     hint, limit);
+}
+
 /* Finds the end of the message. Returns APH_DECODED and sets w->used if it is complete. */
 static aph_decoded find_end(const aph_codec *codec, aph_wire *w, bool little)
 {
@@ -340,10 +456,8 @@ static aph_decoded find_end(const aph_codec *codec, aph_wire *w, bool little)
         return APH_MORE;
     size_t limit = limit_of(codec);
     uint64_t length = read_length(codec, w->bytes, little);
-    w->beyond = !codec->limit && length > limit - codec->size;
     if (codec->size > limit || length > limit - codec->size)
-        return malformed(w, 0, "a length of %llu, but a message is limited to %zu bytes", (unsigned long long)length,
-                         limit);
+        return refuse_length(codec, w, little, length, limit);
     if (w->count - codec->size < length)
         return APH_MORE;
     w->used = codec->size + (size_t)length;
@@ -363,8 +477,10 @@ static aph_decoded decode_text(const aph_codec *codec, aph_wire *w, bool little)
     aph_json_error error;
     const char *text = (const char *)w->bytes + codec->size;
     aph_decoded result = find_end(codec, w, little);
-    if (result != APH_DECODED || aphi_json_read_message(text, w->used - codec->size, &w->message, &error, &w->beyond))
+    if (result != APH_DECODED)
         return result;
+    if (aphi_codec_read_json(codec, text, w->used - codec->size, &w->message, &error, &w->beyond))
+        return APH_DECODED;
     return malformed(w, codec->size + error.offset, "%s%s", w->beyond ? "" : "not JSON: ", error.message);
 }
 
@@ -373,7 +489,7 @@ static bool put_prefixed(const aph_codec *codec, const char *bytes, size_t n, bo
     unsigned char length[PREFIX_MAX];
     require_prefix(codec);
     if (codec->size < sizeof n && n >> (8 * codec->size))
-        return false;
+        return aph_sink_refuse(out, "the length %zu does not fit in %zu bytes", n, codec->size);
     for (size_t i = 0; i < codec->size; i++)
         length[little ? i : codec->size - 1 - i] = (unsigned char)((uint64_t)n >> (8 * i));
     aph_sink_put(out, length, codec->size);
@@ -383,7 +499,7 @@ static bool put_prefixed(const aph_codec *codec, const char *bytes, size_t n, bo
 
 static bool encode_string(const aph_codec *codec, aph_value message, bool little, aph_sink *out)
 {
-    if (!aph_is_str(message))
+    if (!aphi_codec_require_string(out, message))
         return false;
     size_t n;
     const char *bytes = aph_bytes_of(&message, &n);
@@ -392,10 +508,10 @@ static bool encode_string(const aph_codec *codec, aph_value message, bool little
 
 static bool encode_text(const aph_codec *codec, aph_value message, bool little, aph_sink *out)
 {
-    if (!aphi_codec_is_data(message, APHI_MESSAGE_DEPTH))
+    if (!aphi_codec_require_data(out, "", message, APHI_MESSAGE_DEPTH))
         return false;
     size_t n;
-    char *text = aph_json_text(message, &n);
+    char *text = aphi_codec_json_text(codec, message, &n);
     bool encoded = put_prefixed(codec, text, n, little, out);
     free(text);
     return encoded;

@@ -16,6 +16,7 @@
 #include "codec/http_dates.h"
 #include "codec/http_fields.h"
 #include "codec/http_frame.h"
+#include "codec/http_origins.h"
 #include "codec/http_text.h"
 #include "codec/http_uri.h"
 #include "value/json_syntax.h"
@@ -47,9 +48,10 @@ bool aphi_http_is_apart(aph_side side, aphi_span name)
     return side == APH_TO_SERVER ? aphi_span_is(name, "cookie") : is_among(name, of_responses);
 }
 
-bool aphi_http_is_seen(const aph_codec *codec, aph_side side, aphi_span name)
+bool aphi_http_is_seen(const aph_http_kept *kept, aph_side side, aphi_span name)
 {
-    return side == APH_TO_SERVER || !codec->data || is_among(name, codec->data);
+    const char *const *names = side == APH_TO_SERVER ? kept->of_requests : kept->of_responses;
+    return !names || is_among(name, names);
 }
 
 bool aphi_http_is_reference(aphi_span name)
@@ -83,6 +85,7 @@ aphi_http_content aphi_http_content_of(aph_side side, aphi_span type)
 typedef struct reading {
     aph_wire *wire;
     const aph_codec *codec;
+    const aph_http_kept *kept;
     const aphi_http_head *head;
     aph_value message, headers;
     aphi_http_content content;
@@ -105,9 +108,15 @@ static aph_decoded read_cookies(reading *r, aphi_http_group g)
                              : aphi_http_set_cookie_read(r->wire, g, &cookies, &attributes);
     if (cookies)
         r->message = aph_put(r->message, "cookies", cookies);
-    if (attributes && aphi_http_is_seen(r->codec, r->wire->side, name))
+    if (attributes && aphi_http_is_seen(r->kept, r->wire->side, name))
         r->headers = aph_put(r->headers, "set-cookie", attributes);
     return result;
+}
+
+static aph_value read_reference(const reading *r, aph_value text)
+{
+    text = aphi_http_uri_read(r->wire, aphi_span_of(&text));
+    return aphi_http_reference_parse(aphi_span_of(&text));
 }
 
 static aph_decoded read_group(reading *r, aphi_http_group g)
@@ -118,13 +127,15 @@ static aph_decoded read_group(reading *r, aphi_http_group g)
         return read_cookies(r, g);
     if (response && aphi_span_is(name, "date"))
         return check_date(r, g);
-    if (aphi_http_is_apart(r->wire->side, name) || !aphi_http_is_seen(r->codec, r->wire->side, name))
+    if (aphi_http_is_apart(r->wire->side, name) || !aphi_http_is_seen(r->kept, r->wire->side, name))
         return APH_DECODED;
     aph_value value = aphi_http_join(g);
     if (!response && aphi_span_is(name, "host") && aph_str_is(value, APHI_HTTP_HOST))
         return APH_DECODED;
+    if (!response && aphi_span_is(name, "host"))
+        value = aphi_http_local_host_read(r->wire, aphi_span_of(&value));
     if (response && aphi_http_is_reference(name))
-        value = aphi_http_reference_parse(aphi_span_of(&value));
+        value = read_reference(r, value);
     r->headers = aph_set(r->headers, aph_bytes(name.text, name.n), value);
     return APH_DECODED;
 }
@@ -166,7 +177,7 @@ static aph_decoded wrong_body(reading *r, const aphi_http_framing *f, size_t at,
 static aph_decoded read_json(reading *r, const aphi_http_framing *f, aphi_span body, aph_value *json)
 {
     aph_json_error error;
-    if (aphi_json_read_message(body.text, body.n, json, &error, &r->wire->beyond)) {
+    if (aphi_codec_read_json(r->codec, body.text, body.n, json, &error, &r->wire->beyond)) {
         if (aphi_codec_is_data(*json, APHI_HTTP_JSON_DEPTH))
             return APH_DECODED;
         r->wire->beyond = true;
@@ -214,9 +225,11 @@ static aph_value read_start(const reading *r)
         return aph_record("status", aph_int(h->status));
     aph_value method = aph_bytes(h->method.text, h->method.n);
     aph_value place = aphi_http_origin_form_parse(h->target);
-    if (!place)
-        return aph_record("method", method, "target", aph_bytes(h->target.text, h->target.n));
-    return aph_put(place, "method", method);
+    if (place)
+        return aph_put(place, "method", method);
+    bool connect = aphi_span_is(h->method, "CONNECT");
+    return aph_record("method", method, "target", connect ? aphi_http_local_host_read(r->wire, h->target)
+                                                          : aphi_http_uri_read(r->wire, h->target));
 }
 
 static aph_decoded read_message(reading *r, size_t limit)
@@ -239,7 +252,7 @@ static aph_decoded read_message(reading *r, size_t limit)
     return result;
 }
 
-aph_decoded aph_decode_http(const aph_codec *codec, aph_wire *w)
+static aph_decoded decode(const aph_codec *codec, const aph_http_kept *kept, aph_wire *w)
 {
     if (w->scanned % 2 == 0) {
         aph_decoded result = aphi_http_head_check(w);
@@ -248,10 +261,17 @@ aph_decoded aph_decode_http(const aph_codec *codec, aph_wire *w)
     }
     aphi_http_head head;
     aphi_http_head_read(w, &head);
-    reading r = {.wire = w, .codec = codec, .head = &head};
+    reading r = {.wire = w, .codec = codec, .kept = kept, .head = &head};
     aph_decoded result = read_message(&r, codec->limit ? codec->limit : LIMIT);
     aphi_http_head_free(&head);
     return result;
 }
+
+aph_decoded aph_decode_http(const aph_codec *codec, aph_wire *w)
+{
+    return decode(codec, &(aph_http_kept){.of_responses = codec->data}, w);
+}
+
+aph_decoded aph_decode_http_kept(const aph_codec *codec, aph_wire *w) { return decode(codec, codec->data, w); }
 
 const aph_codec aph_codec_http = {.name = "http", .decode = aph_decode_http, .encode = aph_encode_http};

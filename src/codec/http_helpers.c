@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * http_helpers.c - functions for models of web applications; see antiphon/http.h. */
+#include "codec/http_origins.h"
 #include "codec/http_uri.h"
 
 #include <antiphon/http.h>
+#include <antiphon/model.h>
 
 /* Takes the next part of a route from *rest. Returns false at the end. */
 static bool next_part(const char **rest, aphi_span *part)
@@ -86,6 +88,11 @@ bool aph_http_query_read(aph_value text, aph_value *query)
         return false;
     *query = *query ? *query : aph_object();
     return true;
+}
+
+aph_value aph_http_origin(int64_t origin)
+{
+    return origin >= 0 && origin < APH_ORIGINS_MAX ? aphi_http_origin_name((size_t)origin) : APH_NIL;
 }
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */

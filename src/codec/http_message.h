@@ -6,7 +6,7 @@
 
 #include "codec/http_syntax.h"
 
-#include <antiphon/codec.h>
+#include <antiphon/http.h>
 
 #define APHI_HTTP_HOST "antiphon" /* the Host of a request that has none */
 
@@ -24,8 +24,8 @@ typedef enum aphi_http_content {
 aphi_http_content aphi_http_content_of(aph_side side, aphi_span type);
 /* Returns true for fields that are never members of "headers": the codec writes them, or they have their own place. */
 bool aphi_http_is_apart(aph_side side, aphi_span name);
-/* Returns true if the codec keeps the header of a response. */
-bool aphi_http_is_seen(const aph_codec *codec, aph_side side, aphi_span name);
+/* Returns true if the codec keeps the header. */
+bool aphi_http_is_seen(const aph_http_kept *kept, aph_side side, aphi_span name);
 /* Returns true for the headers whose value is a reference to a resource. */
 bool aphi_http_is_reference(aphi_span name);
 

@@ -292,58 +292,69 @@ static void put_bulk(aphi_buffer *out, aph_value v)
     aphi_buffer_str(out, "\r\n");
 }
 
-static bool put_line(aphi_buffer *out, char type, aph_value v)
+/* The message being encoded: its bytes, and where reasons go. */
+typedef struct printing {
+    aphi_buffer bytes;
+    aph_sink *out;
+} printing;
+
+static bool put_line(printing *p, char type, const char *member, aph_value v)
 {
     size_t n;
     if (!aph_is_str(v))
-        return false;
+        return aph_sink_refuse(p->out, "%s: must be a string, not %s", member, aphi_codec_kind(v));
     const char *bytes = aph_bytes_of(&v, &n);
     if (n && (memchr(bytes, '\r', n) || memchr(bytes, '\n', n)))
-        return false;
-    aphi_buffer_byte(out, type);
-    aphi_buffer_add(out, bytes, n);
-    aphi_buffer_str(out, "\r\n");
+        return aph_sink_refuse(p->out, "%s: must not contain \\r or \\n", member);
+    aphi_buffer_byte(&p->bytes, type);
+    aphi_buffer_add(&p->bytes, bytes, n);
+    aphi_buffer_str(&p->bytes, "\r\n");
     return true;
 }
 
-static bool put_object(aphi_buffer *out, aph_value v)
+static bool put_object(printing *p, aph_value v)
 {
+    bool simple = aph_has(v, aph_str("simple"));
     if (v == aph_resp_null_array()) {
-        put_header(out, '*', -1);
+        put_header(&p->bytes, '*', -1);
         return true;
     }
-    if (aph_count(v) != 1)
-        return false;
-    return aph_has(v, aph_str("simple")) ? put_line(out, '+', aph_field(v, "simple"))
-                                         : put_line(out, '-', aph_field(v, "error"));
+    if (aph_count(v) != 1 || (!simple && !aph_has(v, aph_str("error"))))
+        return aph_sink_refuse(p->out,
+                               "an object must be {\"simple\": ...}, {\"error\": ...} or {\"null\": \"array\"}");
+    return simple ? put_line(p, '+', "simple", aph_field(v, "simple"))
+                  : put_line(p, '-', "error", aph_field(v, "error"));
 }
 
-static bool put_response(aphi_buffer *out, aph_value v, unsigned levels)
+static bool put_response(printing *p, aph_value v, unsigned levels)
 {
     switch (aph_kind_of(v)) {
-    case APH_NULL: put_header(out, '$', -1); return true;
-    case APH_INT: put_header(out, ':', aph_int_of(v)); return true;
-    case APH_STR: put_bulk(out, v); return true;
-    case APH_OBJECT: return put_object(out, v);
+    case APH_NULL: put_header(&p->bytes, '$', -1); return true;
+    case APH_INT: put_header(&p->bytes, ':', aph_int_of(v)); return true;
+    case APH_STR: put_bulk(&p->bytes, v); return true;
+    case APH_OBJECT: return put_object(p, v);
     case APH_ARRAY: break;
-    default: return false;
+    default: return aph_sink_refuse(p->out, "%s is not a response", aphi_codec_kind(v));
     }
-    put_header(out, '*', (int64_t)aph_count(v));
-    for (size_t i = 0; levels && i < aph_count(v); i++)
-        if (!put_response(out, aph_at(v, i), levels - 1))
+    if (!levels)
+        return aph_sink_refuse(p->out, "arrays nested more than %d levels deep", DEPTH);
+    put_header(&p->bytes, '*', (int64_t)aph_count(v));
+    for (size_t i = 0; i < aph_count(v); i++)
+        if (!put_response(p, aph_at(v, i), levels - 1))
             return false;
-    return levels > 0;
+    return true;
 }
 
-static bool put_request(aphi_buffer *out, aph_value v)
+static bool put_request(printing *p, aph_value v)
 {
     if (aph_kind_of(v) != APH_ARRAY || aph_count(v) == 0)
-        return false;
-    put_header(out, '*', (int64_t)aph_count(v));
+        return aph_sink_refuse(p->out, "a request must be a non-empty array of strings");
+    put_header(&p->bytes, '*', (int64_t)aph_count(v));
     for (size_t i = 0; i < aph_count(v); i++) {
-        if (!aph_is_str(aph_at(v, i)))
-            return false;
-        put_bulk(out, aph_at(v, i));
+        aph_value word = aph_at(v, i);
+        if (!aph_is_str(word))
+            return aph_sink_refuse(p->out, "item %zu: must be a string, not %s", i, aphi_codec_kind(word));
+        put_bulk(&p->bytes, word);
     }
     return true;
 }
@@ -351,11 +362,11 @@ static bool put_request(aphi_buffer *out, aph_value v)
 static bool encode(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
 {
     (void)codec;
-    aphi_buffer bytes = {0};
-    bool valid = side == APH_TO_SERVER ? put_request(&bytes, message) : put_response(&bytes, message, DEPTH);
+    printing p = {.out = out};
+    bool valid = side == APH_TO_SERVER ? put_request(&p, message) : put_response(&p, message, DEPTH);
     if (valid)
-        aph_sink_put(out, bytes.data, bytes.n);
-    aphi_buffer_free(&bytes);
+        aph_sink_put(out, p.bytes.data, p.bytes.n);
+    aphi_buffer_free(&p.bytes);
     return valid;
 }
 
@@ -380,4 +391,53 @@ bool aph_resp_is(aph_value request, const char *command)
         if ((bytes[i] >= 'a' && bytes[i] <= 'z' ? bytes[i] - 32 : bytes[i]) != command[i])
             return false;
     return true;
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+typedef struct pieces {
+    aph_value *items;
+    size_t count, capacity;
+} pieces;
+
+static void add_piece(pieces *p, aph_value piece) { APHI_PUSH(p->items, p->count, p->capacity, piece); }
+
+static void add_words(pieces *p, aph_value v);
+
+static void add_array(pieces *p, aph_value v)
+{
+    for (size_t i = 0; i < aph_count(v); i++) {
+        add_piece(p, aph_str(i ? "," : "["));
+        add_words(p, aph_at(v, i));
+    }
+    add_piece(p, aph_str(aph_count(v) ? "]" : "[]"));
+}
+
+/* Strings among the pieces are shown as they are, other values as JSON. */
+static void add_words(pieces *p, aph_value v)
+{
+    aph_value simple = aph_field(v, "simple"), error = aph_field(v, "error");
+    if (aph_is_str(v)) {
+        add_piece(p, aph_str("\""));
+        add_piece(p, v);
+        add_piece(p, aph_str("\""));
+    } else if (aph_kind_of(v) == APH_ARRAY) {
+        add_array(p, v);
+    } else if (v == APH_NIL || v == aph_resp_null_array()) {
+        add_piece(p, aph_str(v ? "(nil array)" : "(nil)"));
+    } else if (aph_count(v) == 1 && (simple || error)) {
+        add_piece(p, aph_str(error ? "(error) " : ""));
+        add_piece(p, error ? error : simple);
+    } else {
+        add_piece(p, v);
+    }
+}
+
+aph_value aph_resp_words(aph_value message)
+{
+    pieces p = {0};
+    add_words(&p, message);
+    aph_value words = aph_array(p.count, p.items);
+    free(p.items);
+    return words;
 }

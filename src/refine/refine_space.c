@@ -31,6 +31,7 @@
 #include "refine/refine_space.h"
 
 #include "base/memory.h"
+#include "codec/codec_internal.h"
 #include "refine/refine_clients.h"
 #include "refine/refine_network.h"
 #include "refine/refine_trace.h"
@@ -216,8 +217,11 @@ static void send_response(aphi_refine_space *g, const aphi_refine_state *s, cons
 {
     aphi_refine_state next = *s;
     aph_value bytes;
-    if (!aph_encode(g->options->model->codec, APH_FROM_SERVER, e->value, &bytes)) {
-        report_model_fault(g, APH_FAULT_ANSWER, "it sends a value that its codec cannot encode");
+    char why[APHI_ENCODE_WHY], text[400], all[480];
+    if (!aphi_encode_value(g->options->model->codec, APH_FROM_SERVER, e->value, &bytes, why)) {
+        aphi_encode_describe(text, sizeof text, why, e->value);
+        snprintf(all, sizeof all, "it sends a value that its codec cannot encode: %s", text);
+        report_model_fault(g, APH_FAULT_CODEC, all);
         return;
     }
     if (reaches_client(g, s, e->to))
@@ -480,10 +484,12 @@ static bool encode_requests(aphi_refine_space *g)
     for (size_t i = 0; i < o->clients; i++)
         for (size_t k = 0; k < o->messages; k++) {
             size_t which = i * o->stride + k;
-            if (aph_encode(o->spec->codec, APH_TO_SERVER, o->requests[which], &g->bytes[which]))
+            char why[APHI_ENCODE_WHY];
+            if (aphi_encode_value(o->spec->codec, APH_TO_SERVER, o->requests[which], &g->bytes[which], why))
                 continue;
             char *text = aph_json_text(o->requests[which], NULL);
-            aphi_refine_fault_set(g, APH_FAULT_REQUEST, "%.100s is not a request of %s", text, o->spec->name);
+            aphi_refine_fault_set(g, APH_FAULT_REQUEST, "%.100s is not a request of %s%s%s", text, o->spec->name,
+                                  *why ? ": " : "", why);
             free(text);
             return false;
         }

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/plain_text.h"
+#include "report/difference.h"
 #include "report/history_diagram.h"
 #include "report/message_text.h"
 #include "report/utf8.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ORDER_SHOWN = 20, STATE_SHOWN = 60, HANG = 6 };
+enum { ORDER_SHOWN = 20, STATE_SHOWN = 60, HANG = 6, COMPARED = 1000 /* bytes of a long message */ };
 
 static void add_json(aphi_buffer *out, aph_value v)
 {
@@ -32,6 +33,15 @@ static void add_answer(aphi_buffer *out, aph_value answer, aph_words *words)
         add_message(out, answer, words);
     else
         add_json(out, answer);
+}
+
+/* Does the same, up to COMPARED bytes. */
+static void add_short_answer(aphi_buffer *out, aph_value answer, aph_words *words)
+{
+    if (words)
+        aphi_message_words(out, answer, words, COMPARED);
+    else
+        aphi_message_json(out, answer, COMPARED);
 }
 
 static void add_str(aphi_buffer *out, aph_value v)
@@ -98,7 +108,7 @@ static void add_expected(aphi_buffer *out, aph_value evidence, aph_words *words)
         if (i)
             aphi_buffer_str(out, i + 1 == n && aph_truth(aph_field(evidence, "all_allowed")) ? " or " : ", ");
         aphi_message_origin(out, aph_at(allowed, i));
-        add_answer(out, aph_field(aph_at(allowed, i), "answer"), words);
+        add_short_answer(out, aph_field(aph_at(allowed, i), "answer"), words);
     }
     if (!aph_truth(aph_field(evidence, "all_allowed")))
         aphi_buffer_str(out, ", ...");
@@ -164,6 +174,29 @@ static void add_wrapped(aphi_buffer *out, aphi_buffer *line, const aphi_terminal
     aphi_buffer_free(line);
 }
 
+static void show_difference(aphi_buffer *out, aph_value evidence, aph_value answer, aph_words *words,
+                            const aphi_terminal *t)
+{
+    aphi_buffer line = {0}, text = {0};
+    if (aph_has(evidence, aph_str("observed")))
+        aphi_difference(&text, aph_field(evidence, "observed"), answer, words, COMPARED);
+    if (text.n) {
+        aphi_buffer_format(&line, "%*s%s", HANG, "", aphi_buffer_text(&text));
+        add_wrapped(out, &line, t);
+    }
+    aphi_buffer_free(&text);
+}
+
+static void show_unreadable(aphi_buffer *out, aph_value why, const aphi_terminal *t)
+{
+    aphi_buffer line = {0};
+    if (!why)
+        return;
+    aphi_buffer_str(&line, "      but the model's codec ");
+    aphi_message_plain(&line, why, APHI_MESSAGE_WHOLE);
+    add_wrapped(out, &line, t);
+}
+
 /* Appends the model's reasons for a response: named choices and decisions, with their clauses. */
 static void show_reasons(aphi_buffer *out, aph_value reasons, const aphi_terminal *t)
 {
@@ -210,6 +243,8 @@ static void show_allowed(aphi_buffer *out, aph_value evidence, aph_words *words,
             add_lines(&order, aph_field(a, "order"));
             add_wrapped(out, &order, t);
         }
+        show_difference(out, evidence, aph_field(a, "answer"), words, t);
+        show_unreadable(out, aph_field(a, "unreadable"), t);
         show_reasons(out, aph_field(a, "because"), t);
         aphi_buffer_free(&answer);
         aphi_buffer_free(&state);

@@ -14,6 +14,7 @@
 #include <antiphon/oracle.h>
 
 #include "base/memory.h"
+#include "report/difference.h"
 #include "report/text_line.h"
 #include "report/message_text.h"
 #include "report/utf8.h"
@@ -632,9 +633,34 @@ static void add_order(aphi_buffer *out, aph_value order)
     }
 }
 
+/* Appends the line, wrapped and indented. */
+static void report_wrapped(aphi_buffer *out, aphi_buffer *line, size_t indent, const aphi_terminal *t)
+{
+    aphi_buffer clean = {0};
+    aphi_utf8_clean(&clean, aphi_buffer_text(line), t->unicode);
+    for (const char *at = aphi_buffer_text(&clean); *at; indent = 6) {
+        size_t bytes = wrap_bytes(at, (t->columns < COLUMNS_MAX ? t->columns : COLUMNS_MAX) - indent);
+        aphi_buffer_format(out, "%*s%.*s\n", (int)indent, "", (int)bytes, at);
+        at += bytes;
+        at += strspn(at, " ");
+    }
+    aphi_buffer_free(&clean);
+    aphi_buffer_free(line);
+}
+
+/* Appends where the failing message differs from a long one that is allowed. */
+static void report_difference(aphi_buffer *out, const aphi_run_diagram *t, aph_value a, const aphi_terminal *terminal)
+{
+    const aphi_run_event *failing = t->failing < t->count ? &t->events[t->failing] : NULL;
+    aphi_buffer line = {0};
+    if (failing && failing->kind == APHI_RUN_EVENT_RECEIVED)
+        aphi_difference(&line, failing->message, aph_field(a, "answer"), t->words, LABEL_BYTES);
+    report_wrapped(out, &line, 6, terminal);
+}
+
 static void report_allowed_response(aphi_buffer *out, aph_value a, aph_words *words, const aphi_terminal *t)
 {
-    aphi_buffer line = {0}, clean = {0};
+    aphi_buffer line = {0};
     aphi_message_origin(&line, a);
     aphi_message_words(&line, aph_field(a, "answer"), words, STATE_BYTES);
     add_clauses(&line, aph_field(a, "clauses"));
@@ -646,20 +672,15 @@ static void report_allowed_response(aphi_buffer *out, aph_value a, aph_words *wo
         aphi_buffer_str(&line, ", where ");
         aphi_message_given(&line, aph_field(a, "given"), STATE_BYTES);
     }
+    if (aph_has(a, aph_str("unreadable"))) {
+        aphi_buffer_str(&line, ", but the model's codec ");
+        aphi_message_plain(&line, aph_field(a, "unreadable"), STATE_BYTES);
+    }
     if (aph_count(aph_field(a, "order"))) {
         aphi_buffer_str(&line, ", if the requests were applied in the order ");
         add_order(&line, aph_field(a, "order"));
     }
-    aphi_utf8_clean(&clean, aphi_buffer_text(&line), t->unicode);
-    size_t indent = 4;
-    for (const char *at = aphi_buffer_text(&clean); *at; indent = 6) {
-        size_t bytes = wrap_bytes(at, (t->columns < COLUMNS_MAX ? t->columns : COLUMNS_MAX) - indent);
-        aphi_buffer_format(out, "%*s%.*s\n", (int)indent, "", (int)bytes, at);
-        at += bytes;
-        at += strspn(at, " ");
-    }
-    aphi_buffer_free(&line);
-    aphi_buffer_free(&clean);
+    report_wrapped(out, &line, 4, t);
 }
 
 static void report_allowed(aphi_buffer *out, const aphi_run_diagram *t, const aphi_terminal *terminal)
@@ -668,8 +689,10 @@ static void report_allowed(aphi_buffer *out, const aphi_run_diagram *t, const ap
     if (!n)
         return;
     aphi_buffer_str(out, "\n  The model allows instead:\n");
-    for (size_t i = 0; i < n && i < ALLOWED_SHOWN; i++)
+    for (size_t i = 0; i < n && i < ALLOWED_SHOWN; i++) {
         report_allowed_response(out, aph_at(t->allowed, i), t->words, terminal);
+        report_difference(out, t, aph_at(t->allowed, i), terminal);
+    }
     if (n > ALLOWED_SHOWN)
         aphi_buffer_format(out, "    and %zu more\n", n - ALLOWED_SHOWN);
     if (aphi_message_has_unknown(t->allowed))

@@ -283,8 +283,11 @@ static void close_client(aphi_server *s, client *c)
 
 static void send_message(aphi_server *s, client *c, aph_value message)
 {
-    if (!aphi_encode_at(s->model->codec, NULL, APH_FROM_SERVER, message, &c->out)) {
-        fail_by_network(s, APHI_SIMULATED_UNSENT, "it delivers a value that the model's codec cannot encode");
+    char why[APHI_ENCODE_WHY], text[400], all[480];
+    if (!aphi_encode_why(s->model->codec, NULL, APH_FROM_SERVER, message, &c->out, why)) {
+        aphi_encode_describe(text, sizeof text, why, message);
+        snprintf(all, sizeof all, "it delivers a value that the model's codec cannot encode: %s", text);
+        fail_by_network(s, APHI_SIMULATED_UNSENT, all);
         return;
     }
     s->stats.answers++;

@@ -172,11 +172,11 @@ static bool send_message(attempt *t, int64_t to, aph_value message)
         return true;
     }
     aph_side side = to < 0 ? APH_TO_SERVER : APH_FROM_SERVER; /* the model is the client of its own connections */
-    if (!aphi_encode_at(s->model->codec, s->origins, side, message, &s->bytes)) {
-        char *text = aph_json_text(message, NULL);
-        snprintf(s->why, sizeof s->why, "it sends a value that its codec, %s, cannot encode: %.100s",
-                 s->model->codec ? s->model->codec->name : aph_codec_json.name, text);
-        free(text);
+    char why[APHI_ENCODE_WHY], text[400];
+    if (!aphi_encode_why(s->model->codec, s->origins, side, message, &s->bytes, why)) {
+        const aph_codec *codec = s->model->codec ? s->model->codec : &aph_codec_json;
+        aphi_encode_describe(text, sizeof text, why, message);
+        snprintf(s->why, sizeof s->why, "it sends a value that its codec, %s, cannot encode: %s", codec->name, text);
         return leave_step(t, AT_UNSENT);
     }
     sent.n = s->bytes.n - sent.at;

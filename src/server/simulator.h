@@ -46,7 +46,7 @@ typedef struct aphi_simulator {
     size_t sent_count, sent_capacity;
     aphi_buffer bytes;
     aphi_simulated_fault fault;
-    char why[256];            /* after APHI_SIMULATED_UNKNOWN and APHI_SIMULATED_FAULT */
+    char why[480];            /* after APHI_SIMULATED_UNKNOWN and APHI_SIMULATED_FAULT */
 } aphi_simulator;
 
 /* Draws the unknowns of the initial state. The model must outlive the simulator, which adds itself as a root. Steps are

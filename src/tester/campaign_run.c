@@ -182,12 +182,17 @@ static bool uses_promises(const aphi_campaign_options *o)
     return !o->network && aphi_promises_in_use(o->model, &(aph_oracle_options){.environment = o->environment}) != 0;
 }
 
-/* Returns true if the check shows that a promise of the model is false. This is the result of the campaign. */
-static bool blame_promise(aphi_campaign_state *c, const aph_check_result *r)
+/* The check of a failure also encodes and decodes the messages that the model allows. Lines of JSON can have any. */
+static bool uses_codec(const aphi_campaign_options *o) { return o->model->codec && o->model->codec != &aph_codec_json; }
+
+/* Returns true if the check shows that a promise of the model is false, or that its codec cannot read the messages that
+ * it allows. This is the result of the campaign. */
+static bool blame_model(aphi_campaign_state *c, const aph_check_result *r)
 {
-    if (r->verdict != APH_CHECK_ERROR || r->error != APH_CHECK_MODEL_PROMISE)
+    bool codec = r->error == APH_CHECK_MODEL_CODEC;
+    if (r->verdict != APH_CHECK_ERROR || (r->error != APH_CHECK_MODEL_PROMISE && !codec))
         return false;
-    c->result.fault = APH_FAULT_PROMISE;
+    c->result.fault = codec ? APH_FAULT_CODEC : APH_FAULT_PROMISE;
     snprintf(c->result.why, sizeof c->result.why, "%s", r->message);
     return true;
 }
@@ -208,12 +213,15 @@ aphi_run_verdict aphi_campaign_check_trace(aphi_campaign_state *c, const aphi_ru
                                                 [APH_CHECK_UNKNOWN] = APHI_RUN_UNKNOWN,
                                                 [APH_CHECK_ERROR] = APHI_RUN_UNKNOWN,
                                                 [APH_CHECK_VACUOUS] = APHI_RUN_PASS};
-    bool failed = run->outcome == APHI_RUN_FAIL && uses_promises(c->options);
+    bool promises = uses_promises(c->options);
+    bool failed = run->outcome == APHI_RUN_FAIL && (promises || uses_codec(c->options));
     if (!failed && (run->outcome != APHI_RUN_UNKNOWN || !run->undecided))
         return run->outcome;
     aph_check_result *r = check_file(c, trace, time_ms);
-    aphi_run_verdict verdict = blame_promise(c, r) ? APHI_RUN_TROUBLE : verdicts[r->verdict];
+    aphi_run_verdict verdict = blame_model(c, r) ? APHI_RUN_TROUBLE : verdicts[r->verdict];
     aph_check_result_free(r);
+    if (failed && !promises && verdict != APHI_RUN_TROUBLE)
+        return APHI_RUN_FAIL;
     c->tell_apart |= failed && verdict == APHI_RUN_PASS; /* a check distinguishes connections before it fails */
     if (failed && verdict == APHI_RUN_UNKNOWN)
         return APHI_RUN_FAIL;
@@ -245,7 +253,7 @@ bool aphi_campaign_reject_pass(aphi_campaign_state *c)
     if (a->outcome != APHI_RUN_PASS || (a->runs & (a->runs - 1)) || c->options->no_check || !uses_promises(c->options))
         return false;
     aph_check_result *r = check_file(c, a->trace, CHECK_MS_PASS);
-    if (blame_promise(c, r)) {
+    if (blame_model(c, r)) {
         a->outcome = APHI_RUN_TROUBLE;
     } else if (r->verdict == APH_CHECK_FAIL) {
         a->outcome = a->run->outcome = APHI_RUN_FAIL;

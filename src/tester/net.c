@@ -85,6 +85,7 @@ struct aphi_net {
     origin origins[APH_ORIGINS_MAX];
     size_t origin_count;
     const char *addresses[APH_ORIGINS_MAX + 1]; /* of the origins, then NULL */
+    char refusal[APHI_ENCODE_WHY];
     channel **filled;       /* with an outbox to be written */
     size_t filled_count, filled_capacity;
     size_t open;
@@ -269,7 +270,7 @@ bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t 
     if (n->datagrams)
         aphi_buffer_add(&l->outbox, &bytes, sizeof bytes);
     aph_side side = connection < APH_ACCEPTED ? APH_TO_SERVER : APH_FROM_SERVER;
-    if (!aphi_encode_at(n->codec, origins_of(n), side, message, &l->outbox)) {
+    if (!aphi_encode_why(n->codec, origins_of(n), side, message, &l->outbox, n->refusal)) {
         l->outbox.n = before;
         return false;
     }
@@ -286,6 +287,8 @@ bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t 
     list_filled(n, l);
     return true;
 }
+
+const char *aphi_net_refusal(const aphi_net *n) { return n->refusal; }
 
 void aphi_net_open_connection(aphi_net *n, int64_t connection)
 {

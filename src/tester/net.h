@@ -58,6 +58,8 @@ void aphi_net_listen(aphi_net *n, const aphi_origin *origins, size_t count);
 /* Appends a message to the outbox of a connection, which the next round opens if necessary. chunk: bytes per write,
  * with a pause between writes; 0: all. Returns false if the codec cannot encode the message. */
 bool aphi_net_post(aphi_net *n, int64_t connection, aph_value message, uint32_t chunk);
+/* The reason why the codec could not encode the latest message that was not posted; may be empty. */
+const char *aphi_net_refusal(const aphi_net *n);
 /* Opens the connection in the next round, even if no message is posted. */
 void aphi_net_open_connection(aphi_net *n, int64_t connection);
 /* Closes our side of the connection once its outbox is written; arrivals are still reported. */

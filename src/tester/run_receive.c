@@ -165,7 +165,8 @@ static void receive_beyond_limit(aphi_run_state *r, const aphi_arrival *a)
     aphi_run_note(r, APHI_RUN_EVENT_DROPPED, a->connection, 0, aph_str("beyond a limit of Antiphon"), UINT64_MAX);
     char *bytes = quote_wrong_bytes(a);
     APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "connection %lld: beyond a limit of Antiphon: %s, at %s; give the model "
-                       "a codec that reads or rejects such messages (docs/writing-models.md, Limits)",
+                       "a codec that rejects such messages (.limit, for long ones) or reads them (.numbers, for "
+                       "fractions): see docs/writing-models.md, Limits",
                        (long long)a->connection, a->why, bytes);
     free(bytes);
 }

@@ -11,6 +11,7 @@
  *             performed, because labels increase in a script. */
 #include "tester/run_internal.h"
 
+#include "codec/codec_internal.h"
 #include "value/heap.h"
 
 #include <stdlib.h>
@@ -287,10 +288,10 @@ void aphi_run_send_message(aphi_run_state *r, int64_t connection, int64_t label,
     if (!is_known_request(r, label, name, message))
         return;
     if (!aphi_net_post(r->net, connection, message, chunk)) {
-        char *text = aph_json_text(message, NULL);
-        aphi_run_end_fault(r, APH_FAULT_REQUEST, "request %lld: the model's codec cannot encode it: %.200s",
+        char text[400];
+        aphi_encode_describe(text, sizeof text, aphi_net_refusal(r->net), message);
+        aphi_run_end_fault(r, APH_FAULT_REQUEST, "request %lld: the model's codec cannot encode it: %s",
                            (long long)label, text);
-        free(text);
         return;
     }
     uint32_t kind = aphi_run_log_request(&r->log, aphi_request_kind(m, message));

@@ -6,6 +6,8 @@
  *             calls and gets responses out of order. */
 #include "tester/run_internal.h"
 
+#include "codec/codec_internal.h"
+
 #include <string.h>
 
 void aphi_run_open_calls(aphi_run_state *r) { r->calls.choice = aphi_choice_seed(r->options->seed); }
@@ -26,7 +28,9 @@ static void answer_call(aphi_run_state *r, const aphi_held_call *call)
     if (call->response == aph_bool(false)) {
         aphi_net_close_connection(r->net, call->connection);
     } else if (!aphi_net_post(r->net, call->connection, call->response, 0)) {
-        aphi_run_end(r, APHI_RUN_TROUBLE, "the model's codec cannot encode the response to a call");
+        char text[400];
+        aphi_encode_describe(text, sizeof text, aphi_net_refusal(r->net), call->response);
+        aphi_run_end_fault(r, APH_FAULT_CODEC, "the model's codec cannot encode the response to a call: %s", text);
         return;
     }
     int64_t name = aphi_run_call_name(r, call->connection);

@@ -7,8 +7,9 @@
  * Invariants: 1. read(write(v)) == v for every concrete v
  *             2. reading recurses up to depth_max levels
  *             3. reading a message stops if the values take more memory than aphi_heap_limit
- * Not done:   use of a JSON library: common ones reject lone surrogates or NUL, and build a tree that must be
- *             copied. Fractions: values are compared, ordered and solved exactly.
+ * Numbers:    values are compared, ordered and solved exactly, so they have no fractions. Codecs may read and write a
+ *             number that is not an integer as an object with its text.
+ * Not done:   use of a JSON library: common ones reject lone surrogates or NUL, and build a tree that must be copied.
  * Read next:  json_syntax.c */
 #include "value/heap.h"
 #include "value/json_syntax.h"
@@ -25,8 +26,9 @@
 typedef struct reader {
     const char *text;
     size_t n, at;
-    unsigned depth, depth_max;
+    unsigned depth, depth_max; /* of open arrays and objects */
     bool is_message;
+    bool with_numbers;   /* reads numbers that are not integers as objects */
     size_t size_before;  /* of the heap */
     bool beyond;         /* failed because of a limit */
     aph_value *stack; /* items of the open arrays and objects */
@@ -124,10 +126,76 @@ static long read_exponent(const char *from, const char *end)
     return negative ? -exponent : exponent;
 }
 
-/* Reads a number with a fraction or an exponent, such as 1.0 or 1e3. Its value must be an integer. */
-static bool read_decimal(reader *r, size_t start, size_t digits, uint64_t *i)
+/* A decimal number: digits without zeros at the ends, times a power of ten. */
+typedef struct decimal {
+    const char *digits;
+    size_t n;
+    long power;
+    bool negative;
+} decimal;
+
+static decimal decimal_of(const char *digits, size_t n, long power, bool negative)
+{
+    for (; n > 0 && *digits == '0'; n--)
+        digits++;
+    for (; n > 0 && digits[n - 1] == '0'; power++)
+        n--;
+    return (decimal){digits, n, power, negative};
+}
+
+static void add_zeros(aphi_buffer *b, long n)
+{
+    for (; n > 0; n--)
+        aphi_buffer_byte(b, '0');
+}
+
+/* Writes the number as JavaScript does: without an exponent if it is from 1e-6 to below 1e21. */
+static void write_decimal(aphi_buffer *b, const decimal *d)
+{
+    enum { LOWEST = -6, HIGHEST = 21 };
+    long n = (long)d->n, point = n + d->power; /* its place, counted from the first digit */
+    bool plain = point > LOWEST && point <= HIGHEST;
+    size_t whole = !plain ? 1 : point <= 0 ? 0 : point < n ? (size_t)point : d->n;
+    aphi_buffer_str(b, d->negative ? "-" : "");
+    aphi_buffer_add(b, d->digits, whole);
+    add_zeros(b, plain ? point <= 0 ? 1 : point - n : 0);
+    if (whole < d->n)
+        aphi_buffer_byte(b, '.');
+    add_zeros(b, plain ? -point : 0);
+    aphi_buffer_add(b, d->digits + whole, d->n - whole);
+    if (!plain)
+        aphi_buffer_format(b, "e%ld", point - 1);
+}
+
+static bool fail_deep(reader *r);
+
+/* Reads a number that is not an integer of 64 bits: as an object, or not at all. */
+static bool read_other_number(reader *r, size_t start, decimal d, const char *message, aph_value *v)
+{
+    aphi_buffer text = {0};
+    if (!r->with_numbers)
+        return fail_beyond(r, start, message);
+    if (r->depth == r->depth_max) /* the object has a level of nesting */
+        return fail_deep(r);
+    write_decimal(&text, &d);
+    *v = aph_record("number", aph_bytes(text.data, text.n));
+    aphi_buffer_free(&text);
+    return true;
+}
+
+static bool set_integer(uint64_t i, bool negative, aph_value *v)
+{
+    if (i > (uint64_t)INT64_MAX + negative)
+        return false;
+    *v = aph_int((int64_t)(negative ? 0 - i : i));
+    return true;
+}
+
+/* Reads a number with a fraction or an exponent, such as 1.0 or 1e3. */
+static bool read_decimal(reader *r, size_t start, size_t digits, bool negative, aph_value *v)
 {
     const char *text = r->text;
+    uint64_t i;
     r->at = start;
     if (!aphi_json_scan_number(text, r->n, &r->at))
         return fail(r, "expected a digit");
@@ -140,9 +208,13 @@ static bool read_decimal(reader *r, size_t start, size_t digits, uint64_t *i)
     r->unescaped.n = 0;
     aphi_buffer_add(&r->unescaped, text + digits, end - digits - fraction - (point != NULL));
     aphi_buffer_add(&r->unescaped, text + end - fraction, fraction);
-    if (!scale_digits(r->unescaped.data, r->unescaped.n, exponent - (long)fraction, i))
-        return fail_beyond(r, start, "a number that is not an integer of 64 bits");
-    return true;
+    long power = exponent - (long)fraction;
+    if (!scale_digits(r->unescaped.data, r->unescaped.n, power, &i))
+        return read_other_number(r, start, decimal_of(r->unescaped.data, r->unescaped.n, power, negative),
+                                 "a number that is not an integer of 64 bits", v);
+    return set_integer(i, negative, v) ||
+           read_other_number(r, start, decimal_of(r->unescaped.data, r->unescaped.n, power, negative),
+                             "an integer out of range (64 bits)", v);
 }
 
 static bool read_int(reader *r, aph_value *v)
@@ -158,15 +230,11 @@ static bool read_int(reader *r, aph_value *v)
         return fail(r, "expected a digit after the minus sign");
     if (r->text[digits] == '0' && r->at > digits + 1)
         return fail_at(r, start, "a number with a leading zero");
-    if (r->at < r->n && strchr(".eE", r->text[r->at]) && r->text[r->at]) {
-        if (!read_decimal(r, start, digits, &i))
-            return false;
-        overflow = false;
-    }
-    if (overflow || i > (uint64_t)INT64_MAX + negative)
-        return fail_beyond(r, start, "an integer out of range (64 bits)");
-    *v = aph_int((int64_t)(negative ? 0 - i : i));
-    return true;
+    if (r->at < r->n && strchr(".eE", r->text[r->at]) && r->text[r->at])
+        return read_decimal(r, start, digits, negative, v);
+    return (!overflow && set_integer(i, negative, v)) ||
+           read_other_number(r, start, decimal_of(r->text + digits, r->at - digits, 0, negative),
+                             "an integer out of range (64 bits)", v);
 }
 
 static bool read_hex4(reader *r, uint32_t *code)
@@ -316,10 +384,10 @@ static bool read_value(reader *r, aph_value *v)
     skip_space(r);
     if (r->at >= r->n)
         return fail(r, "");
-    if (r->depth == r->depth_max)
+    bool ok, nests = r->text[r->at] == '{' || r->text[r->at] == '[';
+    if (nests && r->depth == r->depth_max)
         return fail_deep(r);
-    r->depth++;
-    bool ok;
+    r->depth += nests;
     switch (r->text[r->at]) {
     case '{': ok = read_object(r, v); break;
     case '[': ok = read_array(r, v); break;
@@ -332,14 +400,16 @@ static bool read_value(reader *r, aph_value *v)
         break;
     default: ok = fail(r, "expected a JSON value"); break;
     }
-    r->depth--;
+    r->depth -= nests;
     return ok;
 }
 
-static bool read_text(const char *text, size_t n, bool is_message, aph_value *v, aph_json_error *error, bool *beyond)
+static bool read_text(const char *text, size_t n, bool is_message, bool with_numbers, aph_value *v,
+                      aph_json_error *error, bool *beyond)
 {
     reader r = {.text = text, .n = n, .depth_max = is_message ? APHI_MESSAGE_DEPTH : APHI_JSON_DEPTH,
-                .is_message = is_message, .size_before = aphi_heap_size(), .error = error};
+                .is_message = is_message, .with_numbers = with_numbers,
+                .size_before = aphi_heap_size(), .error = error};
     size_t at;
     bool ok = read_value(&r, v) && check_memory(&r);
     if (ok) {
@@ -359,12 +429,17 @@ bool aph_json_read(const char *text, size_t n, aph_value *v, aph_json_error *err
 {
     aph_json_error unused;
     bool beyond;
-    return read_text(text, n, false, v, error ? error : &unused, &beyond);
+    return read_text(text, n, false, false, v, error ? error : &unused, &beyond);
 }
 
 bool aphi_json_read_message(const char *text, size_t n, aph_value *v, aph_json_error *error, bool *beyond)
 {
-    return read_text(text, n, true, v, error, beyond);
+    return read_text(text, n, true, false, v, error, beyond);
+}
+
+bool aphi_json_read_with_numbers(const char *text, size_t n, aph_value *v, aph_json_error *error, bool *beyond)
+{
+    return read_text(text, n, true, true, v, error, beyond);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -378,10 +453,26 @@ static void write_string(aphi_buffer *b, aph_value v)
 
 typedef struct pair_writer {
     aphi_buffer *b;
-    bool later;
+    bool later, with_numbers;
 } pair_writer;
 
-static void write_value(aphi_buffer *b, aph_value v);
+static void write_value(aphi_buffer *b, aph_value v, bool with_numbers);
+
+/* Returns true if the object is that of a number, whose text is then written. */
+static bool write_number(aphi_buffer *b, aph_value v)
+{
+    aph_value text = aph_field(v, "number"), again;
+    aph_json_error error;
+    bool beyond;
+    size_t n;
+    if (aph_count(v) != 1 || !aph_is_str(text))
+        return false;
+    const char *bytes = aph_bytes_of(&text, &n);
+    if (!aphi_json_read_with_numbers(bytes, n, &again, &error, &beyond) || again != v)
+        return false;
+    aphi_buffer_add(b, bytes, n);
+    return true;
+}
 
 static bool write_pair(void *context, aph_value key, aph_value item)
 {
@@ -391,22 +482,22 @@ static bool write_pair(void *context, aph_value key, aph_value item)
     w->later = true;
     write_string(w->b, key);
     aphi_buffer_byte(w->b, ':');
-    write_value(w->b, item);
+    write_value(w->b, item, w->with_numbers);
     return true;
 }
 
-static void write_items(aphi_buffer *b, aph_value v, size_t n)
+static void write_items(aphi_buffer *b, aph_value v, size_t n, bool with_numbers)
 {
     aphi_buffer_byte(b, '[');
     for (size_t i = 0; i < n; i++) {
         if (i)
             aphi_buffer_byte(b, ',');
-        write_value(b, v->slot[i].v);
+        write_value(b, v->slot[i].v, with_numbers);
     }
     aphi_buffer_byte(b, ']');
 }
 
-static void write_value(aphi_buffer *b, aph_value v)
+static void write_value(aphi_buffer *b, aph_value v, bool with_numbers)
 {
     static const char *const sorts[] = {[APH_BOOL] = "bool", [APH_INT] = "int", [APH_STR] = "string"};
     static const char *const ops[] = {"+", "-", "*", "/", "<", "<=", "=", "and", "or", "not", "wrong"};
@@ -415,35 +506,41 @@ static void write_value(aphi_buffer *b, aph_value v)
     case APH_BOOL: aphi_buffer_str(b, aph_truth(v) ? "true" : "false"); break;
     case APH_INT: aphi_buffer_int(b, aph_int_of(v)); break;
     case APH_STR: write_string(b, v); break;
-    case APH_ARRAY: write_items(b, v, v->count); break;
+    case APH_ARRAY: write_items(b, v, v->count, with_numbers); break;
     case APH_OBJECT:
+        if (with_numbers && write_number(b, v))
+            break;
         aphi_buffer_byte(b, '{');
-        aphi_pairs(v, write_pair, &(pair_writer){.b = b});
+        aphi_pairs(v, write_pair, &(pair_writer){.b = b, .with_numbers = with_numbers});
         aphi_buffer_byte(b, '}');
         break;
     case APH_SYMBOL: aphi_buffer_format(b, "{\"?\":%u,\"sort\":\"%s\"}", aph_symbol_number(v), sorts[v->detail]); break;
     case APH_TERM:
         aphi_buffer_format(b, "{\"%s\":", ops[v->detail]);
-        write_items(b, v, v->count);
+        write_items(b, v, v->count, with_numbers);
         aphi_buffer_byte(b, '}');
         break;
     case APH_SIGNAL: aphi_buffer_format(b, "\"<%s>\"", aphi_signal_name(v)); break;
     }
 }
 
-char *aph_json_text(aph_value v, size_t *n)
+static char *text_of(aph_value v, size_t *n, bool with_numbers)
 {
     aphi_buffer b = {0};
-    write_value(&b, v);
+    write_value(&b, v, with_numbers);
     if (n)
         *n = b.n;
     return aphi_buffer_text(&b);
 }
 
+char *aph_json_text(aph_value v, size_t *n) { return text_of(v, n, false); }
+
+char *aphi_json_text_with_numbers(aph_value v, size_t *n) { return text_of(v, n, true); }
+
 void aph_json_write(FILE *out, aph_value v)
 {
     aphi_buffer b = {0};
-    write_value(&b, v);
+    write_value(&b, v, false);
     fwrite(b.data, 1, b.n, out);
     aphi_buffer_free(&b);
 }

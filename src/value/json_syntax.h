@@ -19,5 +19,10 @@ bool aphi_json_scan_number(const char *text, size_t n, size_t *at);
 
 /* Like aph_json_read, for a message. *beyond: the text is JSON, but exceeds a limit of Antiphon, which *error names. */
 bool aphi_json_read_message(const char *text, size_t n, aph_value *v, aph_json_error *error, bool *beyond);
+/* The same. A number that is not an integer of 64 bits is read as {"number": TEXT}, where equal numbers have the same
+ * text: 0.00125, 1.5e-7, 12.5, 1e21. */
+bool aphi_json_read_with_numbers(const char *text, size_t n, aph_value *v, aph_json_error *error, bool *beyond);
+/* Like aph_json_text. An object that stands for a number is written as this number. */
+char *aphi_json_text_with_numbers(aph_value v, size_t *n);
 
 #endif

@@ -27,12 +27,48 @@ END
 subject 0 whole
 subject 3 fraction
 out 'beyond a limit of Antiphon: a number that is not an integer of 64 bits, at "1.5]}'
+out '.numbers, for fractions'
+sed -e 's/.rpc = true,/&.codec = \&numbers,/' -e 's/^static void step/static const aph_codec numbers = APH_CODEC_JSON(.numbers = true);\n&/' \
+    "$dir/any.c" >"$dir/numbers.c"
+run 1 test "$dir/numbers.c" --messages 20 --no-shrink --folder "$dir/numbers" \
+    --run "$python -S '$ANTIPHON_ROOT/tests/support/limit_server.py' {port} fraction"
+out '{"number":"1.5"}'
 subject 3 deep
 out 'nested more than 256 levels deep'
 subject 3 twice
 out 'a name occurs twice'
 subject 50 broken
 out 'not JSON: unexpected text'
+
+# A length prefix in the wrong byte order: malformed if the model has a limit, and otherwise beyond that of Antiphon.
+cat >"$dir/order.py" <<'END'
+import socketserver, struct, sys
+class Handler(socketserver.StreamRequestHandler):
+    def handle(self):
+        while head := self.rfile.read(4):
+            body = self.rfile.read(struct.unpack(">I", head)[0])
+            self.wfile.write(struct.pack("<I", len(body)) + body)
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = daemon_threads = True
+Server(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+END
+# prefixed CODE PARAMETERS: tests the server with this codec.
+prefixed() {
+    cat >"$dir/prefixed.c" <<END
+#include <antiphon/model.h>
+static void step(aph *m, aph_value *state) { aph_request q = aph_recv(m); (void)state; aph_send(m, q.from, q.message); }
+static const aph_codec codec = APH_CODEC_PREFIXED($2);
+static const aph_model prefixed = {.version = APH_MODEL_VERSION, .name = "prefixed", .step = step, .rpc = true,
+                                   .codec = &codec, .shape = "[\"four\"]"};
+APH_MODEL(prefixed)
+END
+    run "$1" test "$dir/prefixed.c" --messages 20 --no-shrink --folder "$dir/prefixed-$1" \
+        --run "$python -S '$dir/order.py' {port}"
+}
+prefixed 50 '4, .limit = 4096'
+out 'a length of 67108864 (4 in the other byte order), but a message is limited to 4096 bytes'
+prefixed 3 4
+out 'give the model a codec that rejects such messages (.limit, for long ones)'
 
 # Numbers that are too large are refused.
 printf '%s\n' '{"antiphon":1,"script":"kv"}' '{"label":1,"conn":100000000,"send":{"f":"get","key":"a"}}' >"$dir/large.script"

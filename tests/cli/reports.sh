@@ -137,6 +137,14 @@ sed 's/"recv":3}/"recv":29}/' "$dir/order" >"$dir/ordered"
 COLUMNS=70 run 0 check --explain register "$dir/ordered"
 check 'the output is wider than 70 columns' [ "$(grep -v "$dir" "$dir/out" | wc -L)" -le 70 ]
 
+# The difference of long messages, which are cut.
+long=$(printf '%070000d' 0)
+printf '%s\n' '{"conn":1,"send":{"f":"put","key":"a","value":"'"$long"'"}}' '{"conn":1,"recv":"ok"}' \
+    '{"conn":1,"send":{"f":"get","key":"a"}}' '{"conn":1,"recv":"'"${long:0:65535}!${long:65536}"'"}' >"$dir/long"
+COLUMNS=120 run 1 check kv "$dir/long"
+out 'first difference: the message, byte 65535 (from 0): got "…00000000000000000000!0000000000000000000…"'
+check 'the expected value is not cut' [ "$(wc -c <"$dir/out")" -lt 10000 ]
+
 # JUnit.
 run 1 check --junit "$dir/junit.xml" register "$dir/good" "$bad" "$dir/broken"
 title='--junit'

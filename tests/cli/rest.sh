@@ -58,4 +58,5 @@ run 0 check "$model" good.jsonl
 sed 's/"path": \["cart"\]/"path": "cart"/' "$model" >wrong.c
 run 43 test ./wrong.c --run "'$ANTIPHON' serve '$model' --port {port} --delay 0" --messages 2000 --no-shrink
 err "the model's codec cannot encode it"
+err 'path: must be an array of strings, not a string'
 finish

@@ -216,7 +216,7 @@ wrong 38 'if (!zero) exit(0); aph_send(m, q.from, q.message);'
 wrong 39 'for (volatile long i = 0;; i++) ; aph_send(m, q.from, q.message);'
 err 'a step does not end'
 wrong 44 'aph_send(m, q.from, aph_str("four"));' '.codec = &three'
-err 'its codec, fixed, cannot encode: "four"'
+err 'its codec, fixed, cannot encode: "four": must have 3 bytes, not 4'
 
 # An endless step does not delay a signal; the exit code is 0, not that of a stuck step.
 cat >"$dir/loops.c" <<'END'

@@ -33,11 +33,11 @@ static aph_decoded decode_next(const aph_codec *codec, reading *r, const uint8_t
 static void encode_again(const aph_codec *codec, const aph_wire *read, size_t most)
 {
     aphi_buffer out = {0};
-    bool encoded = aphi_encode_at(codec, NULL, read->side, read->message, &out);
+    bool encoded = aphi_encode_at(codec, read->origins, read->side, read->message, &out);
     assert(encoded || read->used > most);
     if (encoded) {
         aph_wire w = {.side = read->side, .asked = read->asked, .bytes = (const unsigned char *)out.data,
-                      .count = out.n};
+                      .count = out.n, .here = read->here, .origins = read->origins};
         assert(aph_decode(codec, &w) == APH_DECODED && w.used == out.n && w.message == read->message);
     }
     aphi_buffer_free(&out);

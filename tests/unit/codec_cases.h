@@ -127,10 +127,24 @@ static inline void expect_encoded(const aph_codec *codec, aph_value message, con
     free(bytes);
 }
 
+/* The codec rejects the message for this reason; NULL: for any. */
+static inline void expect_reason(const aph_codec *codec, aph_value message, const char *reason)
+{
+    aphi_buffer out = {0};
+    char why[APHI_ENCODE_WHY];
+    assert_false(aphi_encode_why(codec, NULL, decoded_side, message, &out, why));
+    assert_int_equal(out.n, 0);
+    assert_string_not_equal(why, "");
+    if (reason)
+        assert_string_equal(why, reason);
+    aphi_buffer_free(&out);
+}
+
 static inline void expect_refused(const aph_codec *codec, aph_value message)
 {
     size_t n;
     assert_null(encoded(codec, message, &n));
+    expect_reason(codec, message, NULL);
 }
 
 #endif

@@ -61,7 +61,8 @@ static void test_prefixed(void **unused)
     expect_bytes(&prefixed4, "\0\0\0\2a", 5, true,
                  "[\"!5 the input ends in the middle of a message, after 5 bytes\"]");
     expect_bytes(&prefixed4, "\1\0\0\0", 4, false,
-                 "[\"!0 a length of 16777216, but a message is limited to 16777216 bytes\"]");
+                 "[\"!0 a length of 16777216 (1 in the other byte order), but a message is limited to 16777216 "
+                 "bytes\"]");
     expect_bytes(&prefixed8, "\xff\xff\xff\xff\xff\xff\xff\xff", 8, false,
                  "[\"!0 a length of 18446744073709551615, but a message is limited to 16777216 bytes\"]");
     expect_encoded(&prefixed4, aph_str("hello"), "\0\0\0\5hello", 9);
@@ -109,6 +110,8 @@ static void test_depth(void **unused)
     char *bytes = encoded(NULL, deep, &n);
     assert_non_null(bytes);
     free(bytes);
+    char why[200];
+    assert_true(aph_reads_back(NULL, APH_TO_SERVER, APH_NIL, deep, why, sizeof why));
     expect_refused(NULL, APH_ARRAY_OF(deep));
     aph_value wide = aph_object();
     for (int i = 0; i < 5000; i++) /* a tree of nodes, but one level */
@@ -116,6 +119,87 @@ static void test_depth(void **unused)
     bytes = encoded(NULL, wide, &n);
     assert_non_null(bytes);
     free(bytes);
+}
+
+/* The limit is that of the protocol if the model has one, and else that of Antiphon. */
+static void test_long_prefix(void **unused)
+{
+    (void)unused;
+    static const aph_codec limited = APH_CODEC_PREFIXED(4, .limit = 65536), plain = APH_CODEC_PREFIXED(4);
+    static const aph_codec little = APH_CODEC_PREFIXED_LITTLE(2, .limit = 10);
+    static const aph_codec byte = APH_CODEC_PREFIXED(1, .limit = 10);
+    aph_wire w = {.side = APH_FROM_SERVER, .bytes = (const unsigned char *)"\4\0\0\0", .count = 4};
+    assert_int_equal(aph_decode(&limited, &w), APH_MALFORMED);
+    assert_false(w.beyond);
+    assert_string_equal(w.why, "a length of 67108864 (4 in the other byte order), but a message is limited to 65536 "
+                               "bytes");
+    assert_int_equal(aph_decode(&plain, &w), APH_MALFORMED);
+    assert_true(w.beyond);
+    expect_bytes(&little, "\0\3abc", 5, true,
+                 "[\"!0 a length of 768 (3 in the other byte order), but a message is limited to 10 bytes\"]");
+    expect_bytes(&byte, "\12", 1, true, "[\"!0 a length of 10, but a message is limited to 10 bytes\"]");
+}
+
+static void test_numbers(void **unused)
+{
+    (void)unused;
+    static const aph_codec lines = APH_CODEC_JSON(.numbers = true), plain = APH_CODEC_JSON(.limit = 8);
+    static const aph_codec prefixed = APH_CODEC_PREFIXED_JSON(1, .limit = 4, .numbers = true);
+    aph_value half = aph_record("number", aph_str("0.5"));
+    expect(&lines, "[1.50]\n7\n", "[[{\"number\":\"1.5\"}],7]");
+    expect_encoded(&lines, APH_ARRAY_OF(half), "[0.5]\n", 6);
+    expect_encoded(&lines, aph_record("number", aph_str("half")), "{\"number\":\"half\"}\n", 18);
+    expect_encoded(&prefixed, half, "\0030.5", 4);
+    expect_bytes(&prefixed, "\0042.25", 5, true, "[\"!0 a length of 4, but a message is limited to 4 bytes\"]");
+    expect(&plain, "1.5\n", "[\"!0 a number that is not an integer of 64 bits\"]");
+    expect_encoded(NULL, half, "{\"number\":\"0.5\"}\n", 17);
+}
+
+static void test_reasons(void **unused)
+{
+    (void)unused;
+    aph_codec short_lines = aph_codec_lines;
+    short_lines.limit = 3;
+    static const aph_codec fixed = APH_CODEC_FIXED(3), prefixed = APH_CODEC_PREFIXED(1);
+    expect_reason(NULL, APH_ARRAY_OF(aph_symbol(APH_INT, 3)),
+                  "must be nested at most 256 levels deep, without symbols and signals");
+    expect_reason(&aph_codec_lines, aph_object(), "must be a string, not an object");
+    expect_reason(&aph_codec_lines, aph_str("a\r"), "a line must not contain \\n or end in \\r");
+    expect_reason(&aph_codec_crlf, aph_str("\r"), "a line must not contain \\n or \\r");
+    expect_reason(&short_lines, aph_str("abcd"), "has 5 bytes, but a message is limited to 3");
+    expect_reason(&fixed, aph_str("ab"), "must have 3 bytes, not 2");
+    expect_reason(&prefixed, aph_bytes((char[256]){0}, 256), "the length 256 does not fit in 1 bytes");
+}
+
+static bool encode_without_reason(const aph_codec *codec, aph_side side, aph_value message, aph_sink *out)
+{
+    (void)codec, (void)side, (void)message, (void)out;
+    return false;
+}
+
+/* Reads each line as an x. */
+static aph_decoded decode_x(const aph_codec *codec, aph_wire *w)
+{
+    aph_decoded result = aph_codec_lines.decode(codec, w);
+    w->message = aph_str("x");
+    return result;
+}
+
+static void test_reads_back(void **unused)
+{
+    (void)unused;
+    char why[200] = "";
+    aph_codec mute = {.name = "mute", .decode = aph_codec_lines.decode, .encode = encode_without_reason};
+    aph_codec x = {.name = "x", .decode = decode_x, .encode = aph_codec_lines.encode};
+    assert_true(aph_reads_back(NULL, APH_FROM_SERVER, APH_NIL, aph_int(1), why, sizeof why));
+    assert_true(aph_reads_back(&x, APH_FROM_SERVER, APH_NIL, aph_str("x"), why, sizeof why));
+    assert_string_equal(why, "");
+    assert_false(aph_reads_back(&x, APH_FROM_SERVER, APH_NIL, aph_str("y"), why, sizeof why));
+    assert_string_equal(why, "reads it as \"x\"");
+    assert_false(aph_reads_back(&mute, APH_FROM_SERVER, APH_NIL, aph_str("y"), why, sizeof why));
+    assert_string_equal(why, "cannot encode it");
+    assert_false(aph_reads_back(&x, APH_FROM_SERVER, APH_NIL, aph_int(1), why, sizeof why));
+    assert_string_equal(why, "cannot encode it: must be a string, not an integer");
 }
 
 static void test_limit(void **unused)
@@ -191,7 +275,9 @@ int main(void)
         cmocka_unit_test_teardown(test_fixed, drop_heap),    cmocka_unit_test_teardown(test_prefixed, drop_heap),
         cmocka_unit_test_teardown(test_limit, drop_heap),    cmocka_unit_test_teardown(test_linear, drop_heap),
         cmocka_unit_test_teardown(test_datagrams, drop_heap), cmocka_unit_test_teardown(test_variants, drop_heap),
-        cmocka_unit_test_teardown(test_depth, drop_heap),
+        cmocka_unit_test_teardown(test_depth, drop_heap),    cmocka_unit_test_teardown(test_reasons, drop_heap),
+        cmocka_unit_test_teardown(test_long_prefix, drop_heap),
+        cmocka_unit_test_teardown(test_reads_back, drop_heap), cmocka_unit_test_teardown(test_numbers, drop_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

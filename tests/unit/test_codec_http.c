@@ -245,6 +245,137 @@ static void test_refused(void **unused)
     expect_refused(&aph_codec_http, aph_http_response(200, APH_ARRAY_OF(deep)));
 }
 
+static void test_numbers(void **unused)
+{
+    (void)unused;
+    static const aph_codec numbers = APH_CODEC_HTTP(only_location, .numbers = true);
+    begin(APH_FROM_SERVER, "GET");
+    same(&numbers,
+         "HTTP/1.1 200 \r\nContent-Type: application/json\r\nContent-Length: 14\r\n\r\n{\"price\":1.50}",
+         "{\"json\":{\"price\":{\"number\":\"1.5\"}},\"status\":200}");
+    size_t n;
+    char *bytes = encoded(&numbers, json_of("{\"json\":{\"price\":{\"number\":\"1.5\"}},\"status\":200}"), &n);
+    assert_non_null(strstr(bytes, "\r\n\r\n{\"price\":1.5}"));
+    free(bytes);
+}
+
+static void test_reasons(void **unused)
+{
+    (void)unused;
+    static const struct {
+        aph_side side;
+        const char *message, *reason;
+    } cases[] = {
+        {APH_FROM_SERVER, "[]", "must be an object, not an array"},
+        {APH_FROM_SERVER, "{\"status\":200,\"heders\":{}}", "heders: a response has no such member"},
+        {APH_FROM_SERVER, "{\"status\":\"200\"}", "status: must be an integer from 200 to 599, or 101"},
+        {APH_FROM_SERVER, "{\"status\":200,\"headers\":{\"ETag\":\"a\"}}",
+         "headers.ETag: a name must be in lower case"},
+        {APH_FROM_SERVER, "{\"status\":200,\"headers\":{\"date\":\"a\"}}",
+         "headers.date: the codec does not read this header into messages; remove it"},
+        {APH_FROM_SERVER, "{\"status\":200,\"headers\":{\"location\":\"/there\"}}",
+         "headers.location: this string is read as {\"path\":[\"there\"]}; use that"},
+        {APH_FROM_SERVER, "{\"status\":204,\"json\":1}", "json: a response with the status 204 has no body"},
+        {APH_FROM_SERVER, "{\"status\":200,\"json\":1,\"body\":\"\"}",
+         "body: a message has only one of json, form and body"},
+        {APH_FROM_SERVER, "{\"status\":200,\"cookies\":{\"a\":\"1\",\"b\":\"1;2\"}}",
+         "cookies.b: the name must be a token, and the value a string without ; or blanks at its ends"},
+        {APH_FROM_SERVER, "{\"status\":200,\"headers\":{\"set-cookie\":{\"a\":{\"path\":\"/\"}}}}",
+         "headers.set-cookie: must map names of cookies in this message to objects of attributes"},
+        {APH_TO_SERVER, "{\"method\":\"GET\",\"path\":\"/a\"}", "path: must be an array of strings, not a string"},
+        {APH_TO_SERVER, "{\"method\":\"GET\",\"path\":[\"\"]}", "path: [\"\"] would be read as [], the path /"},
+        {APH_TO_SERVER, "{\"method\":\"GET\",\"path\":[],\"query\":{\"a\":\"1\",\"b\":[\"1\"]}}",
+         "query.b: must be a string, or an array of two or more strings"},
+        {APH_TO_SERVER, "{\"method\":\"GET\",\"path\":[],\"form\":[]}", "form: must be an object, not an array"},
+        {APH_TO_SERVER, "{\"method\":\"GET\",\"path\":[],\"headers\":{\"cookie\":\"a=b\"}}",
+         "headers.cookie: cookies are in the member cookies"},
+        {APH_TO_SERVER, "{\"method\":\"GET\",\"target\":\"*\"}", "target: invalid for GET"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin(cases[i].side, NULL);
+        expect_reason(&aph_codec_http, json_of(cases[i].message), cases[i].reason);
+    }
+    begin(APH_FROM_SERVER, NULL);
+    expect_reason(&some_headers, json_of("{\"status\":200,\"headers\":{\"etag\":\"a\"}}"),
+                  "headers.etag: not among the names that the codec keeps");
+}
+
+/* ---- origins ----------------------------------------------------------------------------------------------------- */
+
+static const char *const addresses[] = {"127.0.0.1:4711", "127.0.0.1:4712", NULL};
+
+static aph_value read_at_origin(const aph_codec *codec, aph_side side, const char *bytes)
+{
+    aph_wire w = {.side = side, .bytes = (const unsigned char *)bytes, .count = strlen(bytes), .here = addresses[0],
+                  .origins = addresses};
+    assert_int_equal(aph_decode(codec, &w), APH_DECODED);
+    assert_int_equal(w.used, w.count);
+    return w.message;
+}
+
+/* The bytes become the message, which has no address, and the message becomes the bytes. */
+static void same_at_origin(aph_side side, const char *bytes, const char *message)
+{
+    aphi_buffer out = {0};
+    assert_ptr_equal(read_at_origin(&aph_codec_http, side, bytes), json_of(message));
+    assert_true(aphi_encode_at(&aph_codec_http, addresses, side, json_of(message), &out));
+    assert_string_equal(aphi_buffer_text(&out), bytes);
+    aphi_buffer_free(&out);
+}
+
+static void test_origins(void **unused)
+{
+    (void)unused;
+    same_at_origin(APH_TO_SERVER, "GET / HTTP/1.1\r\nhost: 127.0.0.1:4711\r\n\r\n",
+                   "{\"headers\":{\"host\":\"here\"},\"method\":\"GET\",\"path\":[]}");
+    same_at_origin(APH_TO_SERVER, "GET http://127.0.0.1:4712/a HTTP/1.1\r\nhost: 127.0.0.1:4712\r\n\r\n",
+                   "{\"headers\":{\"host\":\"here-1\"},\"method\":\"GET\",\"target\":\"http://here-1/a\"}");
+    same_at_origin(APH_TO_SERVER, "CONNECT 127.0.0.1:4712 HTTP/1.1\r\nhost: 127.0.0.1:4713\r\n\r\n",
+                   "{\"headers\":{\"host\":\"127.0.0.1:4713\"},\"method\":\"CONNECT\",\"target\":\"here-1\"}");
+    same_at_origin(APH_FROM_SERVER,
+                   "HTTP/1.1 302 \r\nlocation: http://127.0.0.1:4711/b?c=1\r\nContent-Length: 0\r\n\r\n",
+                   "{\"headers\":{\"location\":{\"origin\":\"http://here\",\"path\":[\"b\"],"
+                   "\"query\":{\"c\":\"1\"}}},\"status\":302}");
+    same_at_origin(APH_FROM_SERVER,
+                   "HTTP/1.1 302 \r\nlocation: http://127.0.0.1:4711#x\r\nContent-Length: 0\r\n\r\n",
+                   "{\"headers\":{\"location\":\"http://here#x\"},\"status\":302}");
+    assert_ptr_equal(read_at_origin(&aph_codec_http, APH_TO_SERVER,
+                                    "GET / HTTP/1.1\r\nHost: localhost:4712\r\n\r\n"),
+                     json_of("{\"headers\":{\"host\":\"here-1\"},\"method\":\"GET\",\"path\":[]}"));
+    assert_ptr_equal(read_at_origin(&aph_codec_http, APH_TO_SERVER,
+                                    "GET / HTTP/1.1\r\nHost: localhost:47120\r\n\r\n"),
+                     json_of("{\"headers\":{\"host\":\"localhost:47120\"},\"method\":\"GET\",\"path\":[]}"));
+    assert_ptr_equal(aph_http_origin(0), aph_str("here"));
+    assert_ptr_equal(aph_http_origin(15), aph_str("here-15"));
+    assert_ptr_equal(aph_http_origin(16), APH_NIL);
+    assert_ptr_equal(aph_http_origin(-1), APH_NIL);
+}
+
+/* Only the named headers of requests are read. Any header can be sent. */
+static void test_kept(void **unused)
+{
+    (void)unused;
+    static const char *const accept[] = {"accept", NULL};
+    static const aph_http_kept some = {.of_responses = only_location, .of_requests = accept};
+    static const aph_http_kept some_of_requests = {.of_requests = accept};
+    static const aph_codec both = APH_CODEC_HTTP_KEPT(&some), all_of_responses = APH_CODEC_HTTP_KEPT(&some_of_requests);
+    static const char request[] = "GET / HTTP/1.1\r\nHost: 127.0.0.1:4711\r\nAccept: a\r\nX-By: b\r\nCookie: c=1\r\n"
+                                  "Content-Type: text/plain\r\nContent-Length: 1\r\n\r\nx";
+    static const char response[] = "HTTP/1.1 200 \r\nX-A: b\r\nLocation: /a\r\nContent-Length: 0\r\n\r\n";
+    assert_ptr_equal(read_at_origin(&both, APH_TO_SERVER, request),
+                     json_of("{\"body\":\"x\",\"cookies\":{\"c\":\"1\"},\"headers\":{\"accept\":\"a\"},"
+                             "\"method\":\"GET\",\"path\":[]}"));
+    assert_ptr_equal(read_at_origin(&both, APH_FROM_SERVER, response),
+                     json_of("{\"headers\":{\"location\":{\"path\":[\"a\"]}},\"status\":200}"));
+    assert_ptr_equal(read_at_origin(&all_of_responses, APH_FROM_SERVER, response),
+                     json_of("{\"headers\":{\"location\":{\"path\":[\"a\"]},\"x-a\":\"b\"},\"status\":200}"));
+    size_t n;
+    begin(APH_TO_SERVER, NULL);
+    char *bytes = encoded(&both, json_of("{\"headers\":{\"x-by\":\"b\"},\"method\":\"GET\",\"path\":[]}"), &n);
+    assert_string_equal(bytes, "GET / HTTP/1.1\r\nHost: antiphon\r\nx-by: b\r\n\r\n");
+    free(bytes);
+}
+
 /* JSON that is valid, but nested more deeply than a message can be. */
 static void test_depth(void **unused)
 {
@@ -329,7 +460,9 @@ int main(void)
         cmocka_unit_test_teardown(test_last, drop_heap),      cmocka_unit_test_teardown(test_malformed, drop_heap),
         cmocka_unit_test_teardown(test_written, drop_heap),   cmocka_unit_test_teardown(test_refused, drop_heap),
         cmocka_unit_test_teardown(test_helpers, drop_heap),   cmocka_unit_test_teardown(test_many_names, drop_heap),
-        cmocka_unit_test_teardown(test_depth, drop_heap),
+        cmocka_unit_test_teardown(test_depth, drop_heap),     cmocka_unit_test_teardown(test_reasons, drop_heap),
+        cmocka_unit_test_teardown(test_numbers, drop_heap),
+        cmocka_unit_test_teardown(test_origins, drop_heap),   cmocka_unit_test_teardown(test_kept, drop_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -273,6 +273,62 @@ static void test_limits_are_told_from_errors(void **unused)
         limited(invalid[i], false);
 }
 
+/* Reads the text with numbers as objects; writes the value, which is read again as the same. */
+static void numbers(const char *text, const char *value, const char *written)
+{
+    aph_value v, again;
+    aph_json_error error;
+    bool beyond;
+    size_t n;
+    if (!aphi_json_read_with_numbers(text, strlen(text), &v, &error, &beyond))
+        fail_msg("%s: %s", text, error.message);
+    assert_ptr_equal(v, read_text(value));
+    char *bytes = aphi_json_text_with_numbers(v, &n);
+    assert_string_equal(bytes, written);
+    assert_true(aphi_json_read_with_numbers(bytes, n, &again, &error, &beyond));
+    assert_ptr_equal(again, v);
+    free(bytes);
+}
+
+static void test_numbers(void **unused)
+{
+    (void)unused;
+    numbers("[1.5,-0.25]", "[{\"number\":\"1.5\"},{\"number\":\"-0.25\"}]", "[1.5,-0.25]");
+    numbers("[1.50,150e-2,0.00150E3]", "[{\"number\":\"1.5\"},{\"number\":\"1.5\"},{\"number\":\"1.5\"}]",
+            "[1.5,1.5,1.5]");
+    numbers("[1.0,1e3,-0.0,0e99]", "[1,1000,0,0]", "[1,1000,0,0]"); /* integers */
+    numbers("[9223372036854775807,9223372036854775808]", "[9223372036854775807,{\"number\":\"9223372036854775808\"}]",
+            "[9223372036854775807,9223372036854775808]");
+    numbers("[-9223372036854775809,12e19,1e20,1e21,-2.5e21]",
+            "[{\"number\":\"-9223372036854775809\"},{\"number\":\"120000000000000000000\"},"
+            "{\"number\":\"100000000000000000000\"},{\"number\":\"1e21\"},{\"number\":\"-2.5e21\"}]",
+            "[-9223372036854775809,120000000000000000000,100000000000000000000,1e21,-2.5e21]");
+    numbers("[0.000001,0.0000001,12.5e-8]",
+            "[{\"number\":\"0.000001\"},{\"number\":\"1e-7\"},{\"number\":\"1.25e-7\"}]", "[0.000001,1e-7,1.25e-7]");
+    numbers("1e400", "{\"number\":\"1e400\"}", "1e400");
+    numbers("1e99999999999999999999", "{\"number\":\"1e4611686018427387903\"}", "1e4611686018427387903");
+    /* Objects that stand for no number. */
+    numbers("{\"number\":\"1.50\"}", "{\"number\":\"1.50\"}", "{\"number\":\"1.50\"}");
+    numbers("[{\"number\":\"7\"},{\"number\":7},{\"number\":\"\"},{\"number\":\"x\"}]",
+            "[{\"number\":\"7\"},{\"number\":7},{\"number\":\"\"},{\"number\":\"x\"}]",
+            "[{\"number\":\"7\"},{\"number\":7},{\"number\":\"\"},{\"number\":\"x\"}]");
+    numbers("{\"number\":\"1.5\",\"a\":1}", "{\"a\":1,\"number\":\"1.5\"}", "{\"a\":1,\"number\":\"1.5\"}");
+    numbers("{\"number\":1.5}", "{\"number\":{\"number\":\"1.5\"}}", "{\"number\":1.5}");
+    numbers("{\"number\":\"1.5\"}", "{\"number\":\"1.5\"}", "1.5"); /* the same value as 1.5 */
+    /* The object has a level of nesting. */
+    char deep[600];
+    aph_value v;
+    aph_json_error error;
+    bool beyond;
+    for (size_t depth = 255; depth <= 256; depth++) {
+        memset(deep, '[', depth);
+        memcpy(deep + depth, "1.5", 3);
+        memset(deep + depth + 3, ']', depth);
+        assert_int_equal(aphi_json_read_with_numbers(deep, 2 * depth + 3, &v, &error, &beyond), depth == 255);
+    }
+    assert_true(beyond && strstr(error.message, "256 levels"));
+}
+
 /* A large object takes a node for each pair, and is the same as one made pair by pair; --memory stops reading. */
 static void test_memory(void **unused)
 {
@@ -346,6 +402,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_depth, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_limits_are_told_from_errors, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_memory, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_numbers, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_objects, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_symbols_are_written, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_writing_to_a_file, fresh_heap, fresh_heap),

@@ -96,7 +96,7 @@ static void test_origins(void **unused)
     reads(APH_TO_SERVER, request, value);
     prints(APH_TO_SERVER, value, request);
     for (size_t i = 0; i < APHI_PROXY_ORIGINS; i++)
-        assert_int_equal(aphi_proxy_origin_named(aphi_proxy_origin_name(i)), i);
+        assert_int_equal(aphi_proxy_origin_named(aphi_http_origin_name(i)), i);
     assert_int_equal(aphi_proxy_origin_named(aph_str("here-3")), -1);
     assert_int_equal(aphi_proxy_origin_named(APH_NIL), -1);
     /* Without addresses, the names are hosts like any other. */

@@ -4,6 +4,7 @@
 #include <antiphon/resp.h>
 
 #include "codec_cases.h"
+#include "report/message_text.h"
 
 static const aph_codec *const resp = &aph_codec_resp;
 
@@ -15,6 +16,7 @@ static void test_responses(void **unused)
            "[{\"simple\":\"OK\"},{\"error\":\"ERR no\"},-12,3,\"hi\","
            "\"\",null,[],{\"null\":\"array\"},{\"simple\":\"\"}]");
     expect(resp, "*3\r\n*2\r\n:1\r\n*0\r\n$-1\r\n*-1\r\n", "[[[1,[]],null,{\"null\":\"array\"}]]");
+    expect(resp, ":-007\r\n$02\r\nhi\r\n*01\r\n:0\r\n", "[-7,\"hi\",[0]]"); /* one or more digits, as specified */
     expect(resp, "$4\r\na\r\nb\r\n", "[\"a\\r\\nb\"]");
     expect(resp, ":9223372036854775807\r\n:-9223372036854775808\r\n", "[9223372036854775807,-9223372036854775808]");
     expect_encoded(resp, aph_resp_ok(), "+OK\r\n", 5);
@@ -118,12 +120,40 @@ static void test_commands(void **unused)
     assert_false(aph_resp_is(APH_NIL, "SET"));
 }
 
+static void shown(aph_value message, const char *text)
+{
+    aphi_buffer out = {0};
+    aphi_message_words(&out, message, aph_resp_words, APHI_MESSAGE_WHOLE);
+    assert_string_equal(aphi_buffer_text(&out), text);
+    aphi_buffer_free(&out);
+}
+
+static void test_words(void **unused)
+{
+    (void)unused;
+    shown(aph_record("simple", aph_str("PONG")), "PONG");
+    shown(aph_int(17), "17");
+    shown(aph_str("17"), "\"17\"");
+    shown(aph_str("a\r\n"), "\"a\\r\\n\"");
+    shown(aph_str(""), "\"\"");
+    shown(APH_NIL, "(nil)");
+    shown(aph_resp_null_array(), "(nil array)");
+    shown(aph_resp_error("ERR no"), "(error) ERR no");
+    shown(APH_ARRAY_OF(aph_str("GET"), aph_str("k")), "[\"GET\",\"k\"]");
+    shown(APH_ARRAY_OF(aph_int(1), APH_NIL, APH_ARRAY_OF(aph_resp_ok()), aph_array(0, NULL)), "[1,(nil),[OK],[]]");
+    aph_value unknown = aph_record("?", aph_int(3), "sort", aph_str("string")); /* as in evidence */
+    shown(unknown, "?3");
+    shown(aph_record("simple", unknown), "?3");
+    shown(aph_record("ok", aph_int(1)), "{\"ok\":1}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_responses, drop_heap), cmocka_unit_test_teardown(test_malformed, drop_heap),
         cmocka_unit_test_teardown(test_requests, drop_heap),  cmocka_unit_test_teardown(test_refused, drop_heap),
         cmocka_unit_test_teardown(test_depth, drop_heap),     cmocka_unit_test_teardown(test_commands, drop_heap),
+        cmocka_unit_test_teardown(test_words, drop_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
