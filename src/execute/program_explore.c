@@ -15,7 +15,7 @@
  *             is missed: if a sequence pairs the receive with such a send, the causes of the send do not depend on the
  *             receive, so some run in which the receive took a has this send, too. Other forks below "later" may
  *             prevent the send; such a run ends blocked and is not counted.
- * Parallel:   a fork is shared by the workers, each with a program of its own. It is finished when all its branches
+ * Parallel:   a fork is shared by the workers, each of which has one process. It is finished when all its branches
  *             are finished. Only then is it known whether "later" is to be tried. A worker takes a branch of the fork
  *             found last.
  * Invariants: 1. the prefix of a fork has all events before it, in a causal order: it can be replayed

@@ -78,7 +78,7 @@ err 'not with --random'
 
 # ---- threads are separate ------------------------------------------------------------------------------------------
 
-# Each thread has thread-local variables of its own, and all variables are fresh in each run.
+# Threads do not share thread-local variables, and all variables are fresh in each run.
 cat >"$dir/own.c" <<'END'
 #include <antiphon/threads.h>
 #include <stdio.h>

@@ -43,8 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (kind >= 4)
         encode_any(data + 2, size - 2, kind == 4 ? APH_TO_SERVER : APH_FROM_SERVER);
     else if (kind == 3)
-        decode_twice(codec, (aph_wire){.side = APH_TO_SERVER, .here = here, .origins = named}, data + 2, size - 2, chunk,
-                     MOST);
+        decode_twice(codec, (aph_wire){.side = APH_TO_SERVER, .here = here, .origins = named}, data + 2, size - 2,
+                     chunk, MOST);
     else
         decode_twice(codec,
                      (aph_wire){.side = APH_FROM_SERVER, .asked = aph_record("method", aph_str(methods[kind])),
