@@ -91,6 +91,40 @@ model deaf '.connections = true' 'aph_send(m, 1, aph_str("x"));'
 run 38 check "$dir/deaf.c" "$dir/trace.jsonl"
 err 'the step never receives'
 
+# ---- resets ------------------------------------------------------------------------------------------------------------
+
+# A server may refuse a connection by a reset if the model may close it at once; the tester does not take it for dead.
+cat >"$dir/resets.py" <<'END'
+import socket, struct, sys, threading
+listener = socket.create_server(('127.0.0.1', int(sys.argv[1])), backlog=128)
+def serve(peer):
+    try:
+        while data := peer.recv(4096): peer.sendall(data)
+    except OSError: pass
+    peer.close()
+number = 0
+while True:
+    peer, _ = listener.accept()
+    number += 1
+    if number % 2:
+        threading.Thread(target=serve, args=(peer,), daemon=True).start()
+    else:
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+        peer.close()
+END
+# refuses NAME CONDITION: a model that refuses a connection under the condition and otherwise echoes.
+refuses() {
+    model "$1" '.connections = true, .codec = &aph_codec_lines' 'aph_request q = aph_recv(m);
+    if (q.message == APH_OPENED ? '"$2"' : q.message == APH_CLOSED || q.message == APH_BROKEN) aph_close(m, q.from);
+    else if (q.message != APH_OPENED) aph_send(m, q.from, q.message);'
+}
+refuses sometimes 'aph_either(m, "serves", "refuses")'
+refuses never 'false'
+rm -rf "$folder"
+run 0 test "$dir/sometimes.c" --run "$python -S $dir/resets.py {port}" --folder "$folder" --seed 1 --messages 1000
+run 1 test "$dir/never.c" --run "$python -S $dir/resets.py {port}" --folder "$folder" --seed 1 --messages 1000
+out 'the model cannot explain the observations'
+
 # ---- preambles ---------------------------------------------------------------------------------------------------------
 
 model refused '.connections = true, .preamble = preamble' 'aph_request q = aph_recv(m); if (aph_str_is(q.message, "login")) aph_close(m, q.from);' \
