@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "oracle/connections.h"
 #include "solve/z3.h"
+#include "tree/model_calls.h"
 #include "tree/step.h"
 #include "tree/step_guard.h"
 #include "value/heap.h"
@@ -384,7 +385,7 @@ uint32_t aphi_oracle_add_request(aph_oracle *o, int64_t connection, aph_value me
                                  .message = message,
                                  .answer = answer,
                                  .end_at = UINT64_MAX,
-                                 .part = o->parts ? o->model->part(message) : APH_NIL,
+                                 .part = o->parts ? aphi_model_part(o->model, message) : APH_NIL,
                                  .rank = rank,
                                  .shown = known && o->rpc && known->shown ? known->shown : UINT64_MAX,
                                  .sought = known && o->rpc ? known->sought : 0,
@@ -396,7 +397,7 @@ uint32_t aphi_oracle_add_request(aph_oracle *o, int64_t connection, aph_value me
                                  .line = o->line,
                                  .signal = aphi_is_signal(message),
                                  .reads = o->rpc && future == APH_FUTURE_ANSWER && o->model->reads &&
-                                          o->model->reads(message, answer)};
+                                          aphi_model_reads(o->model, message, answer)};
     o->known_answers += future == APH_FUTURE_ANSWER;
     if (future != APH_FUTURE_LOST)
         push_request(o, connection, index);

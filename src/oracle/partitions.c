@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "solve/z3.h"
+#include "tree/model_calls.h"
 #include "tree/step_guard.h"
 #include "value/heap.h"
 
@@ -259,7 +260,7 @@ aph_verdict aphi_partitions_sent(aphi_partitions *p, uint64_t line, int64_t conn
 {
     uint32_t partition = 0;
     if (p->split) {
-        partition = find_partition(p, p->model->part(message));
+        partition = find_partition(p, aphi_model_part(p->model, message));
         bool ends = !known || known->future != APH_FUTURE_LOST;
         connection_state *c = get_connection(p, connection);
         if (c->pending && c->partition != partition)

@@ -29,6 +29,7 @@
 
 #include "base/memory.h"
 #include "oracle/connections.h"
+#include "tree/model_calls.h"
 #include "tree/step_guard.h"
 #include "value/heap.h"
 
@@ -273,7 +274,7 @@ static bool first_of_kind(aph_oracle *o, uint32_t request)
 static bool influences(const aph_oracle *o, const aphi_request *a, const aphi_request *b)
 {
     return (a->connection == b->connection && a->id < b->id) ||
-           (a->part == b->part && !(o->model->commute && o->model->commute(a->message, b->message)));
+           (a->part == b->part && !(o->model->commute && aphi_model_commute(o->model, a->message, b->message)));
 }
 
 /* Marks the pending requests that may influence the target, directly or through others that have not been taken. */

@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "base/compiler.h"
 #include "solve/store.h"
+#include "tree/model_calls.h"
 #include "tree/step_guard.h"
 #include "tree/step.h"
 #include "value/heap.h"
@@ -577,7 +578,8 @@ static bool check_reads(aphi_machine *m, const aphi_core *after)
 {
     const key *k = m->key;
     if (k->mode != APHI_EXPECT || !m->model->reads || after->state == k->core->state || m->path_count ||
-        !m->model->reads(k->message, k->expected) || aphi_symbols(after->state) || aphi_symbols(k->core->state))
+        !aphi_model_reads(m->model, k->message, k->expected) || aphi_symbols(after->state) ||
+        aphi_symbols(k->core->state))
         return true;
     set_fault(m, APH_FAULT_PROMISE,
               "the model promises that this request with this response is a read, but it changed the state",
@@ -621,7 +623,8 @@ static bool run_to_receive(aphi_machine *m, aphi_core *core)
 static bool is_best(aphi_machine *m, const key *k)
 {
     if (!m->rpc || k->mode != APHI_EXPECT || !m->model->reads || !m->result_count ||
-        !aphi_core_equal(&m->results[m->result_count - 1].core, k->core) || !m->model->reads(k->message, k->expected))
+        !aphi_core_equal(&m->results[m->result_count - 1].core, k->core) ||
+        !aphi_model_reads(m->model, k->message, k->expected))
         return false;
     m->results[0] = m->results[m->result_count - 1];
     m->result_count = 1;
@@ -852,7 +855,7 @@ aph_value aphi_machine_branches(const aphi_machine *m)
 
 const aphi_successor *aphi_machine_start(aphi_machine *m, size_t *n)
 {
-    aph_value state = m->model->initial ? m->model->initial(m->model) : aph_object(), store = APH_NIL;
+    aph_value state = aphi_model_initial(m->model), store = APH_NIL;
     uint32_t fresh = aphi_symbols(state) ? aphi_store_normalize(1, &state, &store) : 0;
     aphi_core core = {.state = state, .fresh = fresh};
     key k = {.core = &core, .mode = APHI_KEEP};

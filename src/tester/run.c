@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "env/env.h"
+#include "tree/step_guard.h"
 #include "value/heap.h"
 
 #include <stdlib.h>
@@ -131,6 +132,17 @@ static void check_limits(aphi_run_state *r)
     aphi_run_check_losses(r, LOSSES_MANY);
     if (!r->judging.feed && aphi_heap_is_full())
         aph_collect();
+}
+
+/* A function of the model, other than its step, has failed. */
+static void check_calls_of_model(aphi_run_state *r)
+{
+    const char *message;
+    aph_fault fault = aphi_guard_call_fault(&message);
+    if (!fault)
+        return;
+    r->ending.ended = false; /* another end may be its consequence */
+    aphi_run_end_fault(r, fault, "model %s: %s", r->model->name, message);
 }
 
 static void run_turn(aphi_run_state *r)
@@ -288,8 +300,11 @@ aphi_run *aphi_run_execute(const aphi_run_options *options)
     if (aphi_heap_is_tight()) /* because of the previous run */
         aph_collect();
     if (begin_run(r))
-        while (!r->ending.ended)
+        while (!r->ending.ended) {
             run_turn(r);
+            check_calls_of_model(r);
+        }
+    check_calls_of_model(r);
     flush_trace(r);
     show_progress(r);
     fill_result(r);

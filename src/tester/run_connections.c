@@ -4,6 +4,7 @@
 #include "tester/run_internal.h"
 
 #include "base/memory.h"
+#include "tree/model_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +94,7 @@ static aphi_preamble *preamble_of(aphi_run_state *r, int64_t connection)
 static void perform_step(aphi_run_state *r, int64_t connection, aph_value answer)
 {
     aphi_preamble *p = preamble_of(r, connection);
-    aph_value message = r->model->preamble(&(aph_preamble){.step = p->step, .answer = answer,
+    aph_value message = aphi_model_preamble(r->model, &(aph_preamble){.step = p->step, .answer = answer,
                                                            .earlier = r->preambles.earlier, .number = p->number});
     if (p->step == STEPS_MAX)
         aphi_run_end_fault(r, APH_FAULT_PROMISE, "the preamble of the model has more than %d steps; return APH_NIL "

@@ -11,6 +11,7 @@
  *             performed, because labels increase in a script. */
 #include "tester/run_internal.h"
 
+#include "tree/model_calls.h"
 #include "value/heap.h"
 
 #include <stdlib.h>
@@ -157,8 +158,8 @@ static aphi_deferred_action find_partition(const aphi_run_state *r, const aphi_a
     if (!m->alone || !a->send)
         return (aphi_deferred_action){.action = *a};
     aph_value message = aphi_expression_fill(a->send, r->labelled, m->functions);
-    return (aphi_deferred_action){.action = *a, .part = m->part ? m->part(message) : APH_NIL,
-                                  .alone = m->alone(message)};
+    return (aphi_deferred_action){.action = *a, .part = m->part ? aphi_model_part(m, message) : APH_NIL,
+                                  .alone = aphi_model_alone(m, message)};
 }
 
 /* n: deferred actions that come before it. */
@@ -276,7 +277,7 @@ static bool is_known_request(aphi_run_state *r, int64_t label, int64_t name, aph
 static int64_t patience_of(const aphi_run_state *r, aph_value message)
 {
     bool asks = r->model->patience_ms && !r->options->overrules_model;
-    int64_t ms = asks ? r->model->patience_ms(message) : 0;
+    int64_t ms = asks ? aphi_model_patience_ms(r->model, message) : 0;
     return ms <= 0 ? 0 : ms < INT64_MAX / 1000000 ? ms * 1000000 : INT64_MAX;
 }
 
@@ -302,12 +303,13 @@ void aphi_run_send_message(aphi_run_state *r, int64_t connection, int64_t label,
     if (label)
         aphi_labelled_add(r->labelled, label, message);
     uint64_t number = r->judging.feed ? aphi_oracle_feed_sent(r->judging.feed, name, message, r->now) : 0;
+    aph_value part = m->alone && m->part ? aphi_model_part(m, message) : APH_NIL;
     int64_t rested_ns = aphi_outstanding_rested_ns(&r->outstanding, connection, r->now);
     aphi_outstanding_push(&r->outstanding, connection,
                           &(aphi_outstanding_request){.label = label, .number = number, .sent_at = r->now,
                                                       .rested_ns = rested_ns, .kind = kind, .message = message,
-                                                      .part = m->alone && m->part ? m->part(message) : APH_NIL,
-                                                      .alone = m->alone && m->alone(message),
+                                                      .part = part,
+                                                      .alone = m->alone && aphi_model_alone(m, message),
                                                       .patience_ns = patience_of(r, message)});
     aphi_run_note(r, APHI_RUN_EVENT_SENT, connection, label, message, number);
 }
