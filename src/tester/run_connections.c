@@ -108,11 +108,17 @@ static void perform_step(aphi_run_state *r, int64_t connection, aph_value answer
     }
 }
 
+bool aphi_run_needs_preamble(aphi_run_state *r, int64_t connection)
+{
+    const aphi_preamble *p = preamble_of(r, connection);
+    bool is_shut = aphi_outstanding_peer(&r->outstanding, connection)->is_shut;
+    return !p->is_active && (!is_open(r, connection) || !p->step || is_shut);
+}
+
 bool aphi_run_prepare_connection(aphi_run_state *r, int64_t connection)
 {
     aphi_preamble *p = preamble_of(r, connection);
-    bool is_shut = aphi_outstanding_peer(&r->outstanding, connection)->is_shut;
-    if (p->is_active || (is_open(r, connection) && p->step && !is_shut))
+    if (!aphi_run_needs_preamble(r, connection))
         return !p->is_active;
     if (r->model->connections)
         aphi_run_open_connection(r, connection);
@@ -128,6 +134,11 @@ void aphi_run_continue_preamble(aphi_run_state *r, int64_t connection, aph_value
         return;
     perform_step(r, connection, message);
     preamble_of(r, connection)->step++;
+}
+
+bool aphi_run_is_in_preamble_on(aphi_run_state *r, int64_t connection)
+{
+    return preamble_of(r, connection)->is_active;
 }
 
 bool aphi_run_is_in_preamble(const aphi_run_state *r)

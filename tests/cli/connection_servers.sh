@@ -132,7 +132,8 @@ model refused '.connections = true, .preamble = preamble' 'aph_request q = aph_r
 rm -rf "$folder"
 run 9 test "$dir/refused.c" --run "$ANTIPHON serve $dir/refused.c --port {port}" --folder "$folder" --seed 1 --no-shrink
 out '32 connections in a row ended before the preamble of the model was complete'
-if [ -n "$(find "$folder" -name '*.script')" ]; then fail 'a script without actions is kept'; fi
+script=$(find "$folder" -name '*.script')
+run 9 replay "$script" "$dir/refused.c" --run "$ANTIPHON serve $dir/refused.c --port {port}"
 model endless '.preamble = preamble' 'aph_request q = aph_recv(m); aph_send(m, q.from, q.message);' \
     'static aph_value preamble(const aph_preamble *p) { (void)p; return aph_str("login"); }'
 rm -rf "$folder"
@@ -146,5 +147,32 @@ model unanswered '.connections = true, .preamble = preamble' 'aph_request q = ap
 rm -rf "$folder"
 run 41 test "$dir/unanswered.c" --run "$ANTIPHON serve $dir/unanswered.c --port {port}" --folder "$folder" --seed 1 --patience 1 --no-shrink
 err 'the preamble of the model waits for a message that the model does not send'
+# The opening is an action, so that a failure during the preamble is confirmed and shrunk.
+begins='static aph_value preamble(const aph_preamble *p) { return p->step ? APH_NIL : aph_str("ping"); }'
+echoes='aph_request q = aph_recv(m); if (q.message == APH_CLOSED || q.message == APH_BROKEN) aph_close(m, q.from);
+    else if (q.message != APH_OPENED) aph_send(m, q.from, q.message);'
+model echo '.connections = true, .preamble = preamble' "$echoes" "$begins"
+model silent '.connections = true' 'aph_request q = aph_recv(m); if (q.message == APH_CLOSED || q.message == APH_BROKEN) aph_close(m, q.from);'
+model denies '.connections = true' 'aph_request q = aph_recv(m); if (q.message == APH_CLOSED || q.message == APH_BROKEN) aph_close(m, q.from);
+    else if (q.message != APH_OPENED) aph_send(m, q.from, aph_str("no"));'
+rm -rf "$folder"
+run 0 test "$dir/echo.c" --run "$ANTIPHON serve $dir/echo.c --port {port}" --folder "$folder" --seed 1 --messages 500
+rm -rf "$folder"
+run 8 test "$dir/echo.c" --run "$ANTIPHON serve $dir/silent.c --port {port}" --folder "$folder" --seed 1 --patience 1 --no-shrink
+run 8 replay "$(find "$folder" -name '*.script')" "$dir/echo.c" --run "$ANTIPHON serve $dir/silent.c --port {port}" --patience 1
+rm -rf "$folder"
+run 1 test "$dir/echo.c" --run "$ANTIPHON serve $dir/denies.c --port {port}" --folder "$folder" --seed 1
+out 'reproduced in 10 of 10 runs'
+run 1 replay "$(find "$folder" -name '*.script')" "$dir/echo.c" --run "$ANTIPHON serve $dir/denies.c --port {port}"
+# A preamble that waits for a greeting, which the model never sends.
+model awaits '.connections = true, .preamble = preamble' "$echoes" \
+    'static aph_value preamble(const aph_preamble *p) { return p->step ? APH_NIL : APH_AWAIT; }'
+model awaits-rpc '.rpc = true, .preamble = preamble' 'aph_request q = aph_recv(m); aph_send(m, q.from, q.message);' \
+    'static aph_value preamble(const aph_preamble *p) { return p->step ? APH_NIL : APH_AWAIT; }'
+for name in awaits awaits-rpc; do
+    rm -rf "$folder"
+    run 41 test "$dir/$name.c" --run "$ANTIPHON serve $dir/$name.c --port {port}" --folder "$folder" --seed 1 --time 2
+    err 'the preamble of the model waits for a message that the model does not send'
+done
 
 finish
