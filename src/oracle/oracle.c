@@ -38,6 +38,7 @@ static void mark_oracle(void *context)
 {
     aph_oracle *o = context;
     aphi_core_mark(&o->core);
+    aph_mark(o->due);
     for (size_t i = 0; i < o->op_count; i++) {
         aph_mark(o->ops[i].message);
         aph_mark(o->ops[i].answer);
@@ -513,6 +514,7 @@ aph_verdict aphi_oracle_observe_quiet(aph_oracle *o)
 {
     if (o->verdict != APH_PASS)
         return o->verdict;
+    o->due = APH_NIL;
     uint32_t index = o->env.lossy ? add_delivery(o, 0, APH_NIL, true) : APHI_NONE;
     add_event(o, APHI_OBSERVED_QUIET, index, 0, APH_NIL);
     return aphi_oracle_settle(o);

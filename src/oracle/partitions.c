@@ -342,6 +342,14 @@ aph_verdict aphi_partitions_may_be_quiet(aphi_partitions *p)
     return verdict;
 }
 
+aph_value aphi_partitions_due(const aphi_partitions *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (p->partitions[i].oracle && p->partitions[i].oracle->due)
+            return p->partitions[i].oracle->due;
+    return APH_NIL;
+}
+
 void aphi_partitions_count_branches(aphi_partitions *p)
 {
     aphi_machine_count_branches(p->machine);

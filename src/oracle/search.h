@@ -243,6 +243,9 @@ struct aph_oracle {
     size_t allowed_count;
     aph_value unexplained; /* the message that was observed there, if the server opened the connection; else APH_NIL */
 
+    /* after a quiet mark failed: the messages due, as in aphi_core.outbox, in the explanation with the fewest */
+    aph_value due;
+
     aphi_inline_arrays inline_arrays; /* the last field: all fields before it are zeroed */
 };
 

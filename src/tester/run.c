@@ -190,6 +190,7 @@ static void mark_run(void *context)
     aph_mark(r->judging.branches);
     aph_mark(r->preambles.earlier);
     aph_mark(r->receiving.losses.shown);
+    aph_mark(r->result.due);
     aph_mark(r->result.kinds);
     aph_mark(r->result.lost_kinds);
     if (r->options && r->options->script)
@@ -262,6 +263,8 @@ static void fill_result(aphi_run_state *r)
     result->unable = r->ending.unable;
     result->unreached = r->ending.unreached;
     result->losing = r->ending.losing;
+    if (result->outcome == APHI_RUN_STARVED && r->judging.feed && !r->options->network)
+        result->due = aphi_partitions_due(aphi_oracle_feed_partitions(r->judging.feed));
     result->losses = r->receiving.losses;
     result->script_whole = !r->log.actions_cut;
     result->events_before = r->log.discarded;

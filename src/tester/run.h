@@ -96,6 +96,8 @@ typedef struct aphi_run {
     bool doubtful;               /* with STARVED and DEAD: may be chance unless reproduced */
     bool losing;                 /* with DEAD: the subject lost more requests than allowed */
     aphi_losses losses;
+    aph_value due;               /* with STARVED: the messages due in an explanation, an object of arrays by connection;
+                                  * APH_NIL: unknown */
     int64_t silence_ns;          /* the longest that ended while a response was awaited */
     int64_t response_ns;         /* the longest of the latest response times */
     int64_t suspected_ns;        /* with STARVED: the time since the silence was suspicious */

@@ -160,6 +160,11 @@ run 0 test "$dir/echo.c" --run "$ANTIPHON serve $dir/echo.c --port {port}" --fol
 rm -rf "$folder"
 run 8 test "$dir/echo.c" --run "$ANTIPHON serve $dir/silent.c --port {port}" --folder "$folder" --seed 1 --patience 1 --no-shrink
 run 8 replay "$(find "$folder" -name '*.script')" "$dir/echo.c" --run "$ANTIPHON serve $dir/silent.c --port {port}" --patience 1
+# The request is marked, not the opening of the connection, and the message that is due is named.
+out '✗ "ping"'
+out 'expected "ping"'
+no_out '✗ opens'
+no_out 'later message'
 rm -rf "$folder"
 run 1 test "$dir/echo.c" --run "$ANTIPHON serve $dir/denies.c --port {port}" --folder "$folder" --seed 1
 out 'reproduced in 10 of 10 runs'
