@@ -197,7 +197,7 @@ static void fill_fault(check *c, aph_fault fault, const char *message, uint64_t 
         [APH_FAULT_CRASH] = APH_CHECK_MODEL_CRASH,     [APH_FAULT_STUCK] = APH_CHECK_MODEL_STUCK,
         [APH_FAULT_IMPURE] = APH_CHECK_MODEL_IMPURE,   [APH_FAULT_PROMISE] = APH_CHECK_MODEL_PROMISE,
         [APH_FAULT_CALL] = APH_CHECK_MODEL_CALL};
-    char text[640];
+    char text[APHI_FAULT_BYTES + 100];
     bool model = errors[fault] >= APH_CHECK_MODEL_CRASH;
     snprintf(text, sizeof text, "%s%s%s%s", model ? "model " : "", model ? c->model->name : "", model ? ": " : "",
              message);

@@ -156,7 +156,7 @@ struct aph_oracle {
     aph_verdict verdict;
     aph_limit limit;
     aph_fault fault;
-    char message[320];
+    char message[APHI_FAULT_BYTES];
     uint64_t fault_line;   /* of the request or response that caused it */
     bool armed;
     uint64_t configurations, requests, answers;

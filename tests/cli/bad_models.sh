@@ -85,11 +85,24 @@ err version
 # Crashes are reported with the model's name, with one worker and with two.
 model crash '*(volatile int *)zero = 1; aph_send(m, q.from, aph_str("ok"));'
 run 38 check "$dir/crash.c" "$dir/trace"
-err 'model crash'
-err SIGSEGV
+err 'model crash: invalid memory access (SIGSEGV); the step received "x" on connection 1, in the state {}'
 run 38 check -j 2 "$dir/crash.c" "$dir/trace" "$dir/trace"
 model aborts 'if (!zero) abort(); aph_send(m, q.from, aph_str("ok"));'
 run 38 check "$dir/aborts.c" "$dir/trace"
+
+# The message and the state that the step was given are reported, shortened, in live tests as well.
+model crash 'if (aph_field(*state, "long")) *(volatile int *)zero = 1; *state = aph_put(*state, "long", q.message); aph_send(m, q.from, q.message);' \
+    '.connections = false, .shape = "[\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"]"'
+model echo 'aph_send(m, q.from, q.message);'
+run 38 test "$dir/crash.c" --run "'$ANTIPHON' serve --port {port} '$dir/echo.c'" --seed 1 --folder "$dir/folder"
+err 'model crash: invalid memory access (SIGSEGV); the step received "aaaa'
+err 'aaaa... on connection '
+err ', in the state {"long":"aaaa'
+printf '%s\n' '{"conn":1,"open":true}' >"$dir/opening"
+model opening 'if (q.message == APH_OPENED) *(volatile int *)zero = 1; aph_send(m, q.from, aph_str("ok"));' '.connections = true'
+printf '%s\n' '{"conn":1,"recv":"ok"}' >>"$dir/opening"
+run 38 check "$dir/opening.c" "$dir/opening"
+err 'the step received APH_OPENED on connection 1, in the state {}'
 
 # Models that end the process, in a step and elsewhere.
 for end in exit _exit _Exit quick_exit; do
