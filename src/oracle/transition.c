@@ -560,7 +560,7 @@ static void set_unknown_request(aphi_machine *m)
     free(asked);
 }
 
-/* Appends what the failed step was given. */
+/* Appends the message and the state that the failed step was given. */
 static void describe_step(aphi_machine *m)
 {
     const key *k = m->key;

@@ -298,6 +298,15 @@ static void write_field(FILE *out, const char *name, aph_value v)
     aph_json_write(out, v);
 }
 
+static aph_value connections_value(const aphi_connection_counts *c)
+{
+    aph_value v = aph_object();
+#define X(name) v = aph_put(v, #name, aph_int((int64_t)c->name));
+    APHI_CONNECTION_COUNTS(X)
+#undef X
+    return v;
+}
+
 static void write_json(const report *t)
 {
     const aphi_campaign *c = t->campaign;
@@ -336,6 +345,8 @@ static void write_json(const report *t)
     if (t->options->recorded && c->run && aphi_trace_diff(t->options->recorded, c->run, &d))
         write_field(out, "diverges", d.found ? aph_record("label", aph_int(d.label), "then", d.then, "now", d.now)
                                        : aph_bool(false));
+    if (t->options->model->connections)
+        write_field(out, "connections", connections_value(&c->connections));
     if (c->kinds)
         write_field(out, "kinds", c->kinds);
     if (c->lost) {
@@ -415,6 +426,26 @@ static void add_unreached(aphi_buffer *out, const report *t)
         }
     if (before[0] == ',')
         aphi_buffer_byte(out, '\n');
+}
+
+/* Shows which ends of connections the campaign has exercised. */
+static void add_connections(aphi_buffer *out, const report *t)
+{
+    const aphi_connection_counts *c = &t->campaign->connections;
+    const struct {
+        uint64_t count;
+        const char *text;
+    } ends[] = {{c->half_closed, " half-closed, "}, {c->closed, " closed and "},
+                {c->aborted, " aborted by the tester, "}, {c->closed_by_server, " closed and "},
+                {c->reset_by_server, " reset by the subject\n"}};
+    if (!t->options->model->connections)
+        return;
+    aphi_report_counted(out, c->opened, "connection");
+    aphi_buffer_str(out, ": ");
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        aphi_report_count(out, ends[i].count);
+        aphi_buffer_str(out, ends[i].text);
+    }
 }
 
 static void add_counts(aphi_buffer *out, const aphi_campaign *c)
@@ -507,6 +538,7 @@ static void print_report(const report *t)
     aphi_report_duration(&out, tested_ns(c));
     aphi_buffer_format(&out, ", seed %llu\n", (unsigned long long)t->options->seed);
     add_counts(&out, c);
+    add_connections(&out, t);
     add_lost(&out, t);
     if (c->undecided) {
         aphi_report_counted(&out, c->undecided, "run");

@@ -272,6 +272,7 @@ static void fill_result(aphi_run_state *r)
     result->silence_ns = r->silence.longest_ns;
     result->response_ns = aphi_silence_slowest(&r->silence);
     result->suspected_ns = r->ending.suspected_ns;
+    result->connections = r->log.connections;
     result->kinds = aphi_run_log_kinds(&r->log);
     result->lost_kinds = aphi_run_log_lost_kinds(&r->log);
     result->branches = r->judging.branches;

@@ -103,6 +103,7 @@ typedef struct aphi_run {
     int64_t suspected_ns;        /* with STARVED: the time since the silence was suspicious */
     bool too_hard;               /* with UNKNOWN: the run was too hard for the oracle; an easier one may pass */
     bool undecided;              /* with UNKNOWN: a check of the whole trace may decide */
+    aphi_connection_counts connections;
     aph_value kinds;             /* by kind of request: [sent, answered] */
     aph_value lost_kinds;        /* by kind of request: the number of losses, if there are any */
     aph_value branches;          /* by name, how often they were taken; APH_NIL if there are none */

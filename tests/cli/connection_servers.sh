@@ -23,6 +23,9 @@ live() {
 
 for server in greeter limit chat login session; do
     live 0 $server '' --seed 1 --messages 600
+    check 'the ends of connections are not counted' grep -qE \
+        '^[1-9][0-9]* connections: [0-9]+ half-closed, [0-9]+ closed and [0-9]+ aborted by the tester, [0-9]+ closed and [0-9]+ reset by the subject$' \
+        "$dir/out"
     for fault in $($servers $server); do
         rm -rf "$folder"
         title="test $server, $fault"
@@ -33,6 +36,16 @@ for server in greeter limit chat login session; do
         if [ $code -ne 1 ] && [ $code -ne 8 ]; then fail "exit code $code, not 1 or 8"; fi
     done
 done
+
+live 0 greeter '' --seed 1 --messages 600 --json
+# The counts are those of the traces of all runs; the last trace has its share of them.
+check 'wrong counts of connections' "$python" -S - "$dir/out" <<'END'
+import json, sys
+counts = json.load(open(sys.argv[1]))['connections']
+assert list(counts) and counts['opened'] > 0, counts
+assert counts['closed_by_server'] + counts['reset_by_server'] + counts['closed'] + counts['aborted'] <= counts['opened'], counts
+assert all(counts[end] > 0 for end in ('half_closed', 'closed', 'aborted', 'closed_by_server')), counts
+END
 
 # ---- shrinking, and the script -----------------------------------------------------------------------------------------
 
