@@ -25,6 +25,7 @@
 #include "oracle/partitions.h"
 #include "oracle/replay.h"
 #include "trace/lookahead.h"
+#include "tree/model_calls.h"
 #include "tree/step_guard.h"
 #include "value/heap.h"
 
@@ -198,7 +199,7 @@ static void fill_fault(check *c, aph_fault fault, const char *message, uint64_t 
         [APH_FAULT_CRASH] = APH_CHECK_MODEL_CRASH,     [APH_FAULT_STUCK] = APH_CHECK_MODEL_STUCK,
         [APH_FAULT_IMPURE] = APH_CHECK_MODEL_IMPURE,   [APH_FAULT_PROMISE] = APH_CHECK_MODEL_PROMISE,
         [APH_FAULT_CALL] = APH_CHECK_MODEL_CALL,      [APH_FAULT_CODEC] = APH_CHECK_MODEL_CODEC};
-    char text[640];
+    char text[APHI_FAULT_BYTES + 100];
     bool model = errors[fault] >= APH_CHECK_MODEL_CRASH;
     snprintf(text, sizeof text, "%s%s%s%s", model ? "model " : "", model ? c->model->name : "", model ? ": " : "",
              message);
@@ -310,11 +311,6 @@ static void fill_false_promise(check *c, unsigned promise, const char *verdict, 
     fill_fault(c, APH_FAULT_PROMISE, text, 0);
 }
 
-static aph_value initial_state(const aph_model *model)
-{
-    return model->initial ? model->initial(model) : aph_object();
-}
-
 /* Returns the first promise that pairs of these requests show to be false, or 0. */
 static unsigned find_pair(const check *c, unsigned promises, const aphi_lookahead_event *events, size_t n,
                           uint64_t runs, char *pair, size_t size)
@@ -322,7 +318,7 @@ static unsigned find_pair(const check *c, unsigned promises, const aphi_lookahea
     static const unsigned tested[] = {APHI_PROMISE_PART, APHI_PROMISE_COMMUTE, APHI_PROMISE_READS};
     for (size_t i = 0; i < sizeof tested / sizeof *tested; i++)
         if ((promises & tested[i]) &&
-            aphi_promises_find_pair(c->model, tested[i], events, n, initial_state(c->model), runs, PAIRS_NS, pair,
+            aphi_promises_find_pair(c->model, tested[i], events, n, aphi_model_initial(c->model), runs, PAIRS_NS, pair,
                                     size))
             return tested[i];
     return 0;
@@ -751,11 +747,16 @@ static aph_check_result *check_trace(const aph_model *model, const char *file, c
     aph_model copy = model_in_environment(model, options->oracle.environment);
     check c = {.model = &copy, .options = options, .bytes = bytes, .size = size, .result = r};
     aphi_guard_watch(options->stop);
+    aphi_guard_forget_call_fault();
     if (options->derive || options->network)
         check_by_derivation(c);
     else if (has_environment(options, r))
         check_and_verify(c);
     aphi_guard_watch(NULL);
+    const char *message;
+    aph_fault fault = aphi_guard_call_fault(&message);
+    if (fault)
+        fill_fault(&c, fault, message, 0);
     return r;
 }
 

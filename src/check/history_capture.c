@@ -4,6 +4,7 @@
 #include "check/history_capture.h"
 
 #include "base/memory.h"
+#include "tree/model_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ void aphi_history_capture_deinit(aphi_history_capture *h)
 
 static size_t find_part(aphi_history_capture *h, aph_value message, bool paired)
 {
-    aph_value part = h->split ? h->model->part(message) : APH_NIL;
+    aph_value part = h->split ? aphi_model_part(h->model, message) : APH_NIL;
     for (size_t i = h->count; i-- > 0;)
         if (h->parts[i].part == part)
             return i;

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "env/env.h"
 #include "oracle/partitions.h"
+#include "tree/model_calls.h"
 #include "tree/step_guard.h"
 
 #include <stdio.h>
@@ -245,10 +246,12 @@ static bool shows_falsehood(pairing *p, unsigned promise, const aphi_core *core,
 {
     aph_value x = a->seen.message, y = b->seen.message;
     switch (promise) {
-    case APHI_PROMISE_PART: return p->model->part(x) != p->model->part(y) && shows_effect(p, core, a, b, false);
-    case APHI_PROMISE_COMMUTE: return a != b && p->model->commute(x, y) && shows_order(p, core, a, b);
+    case APHI_PROMISE_PART:
+        return aphi_model_part(p->model, x) != aphi_model_part(p->model, y) && shows_effect(p, core, a, b, false);
+    case APHI_PROMISE_COMMUTE: return a != b && aphi_model_commute(p->model, x, y) && shows_order(p, core, a, b);
     case APHI_PROMISE_READS:
-        return a->future == APH_FUTURE_ANSWER && p->model->reads(x, a->answer) && shows_effect(p, core, a, b, true);
+        return a->future == APH_FUTURE_ANSWER && aphi_model_reads(p->model, x, a->answer) &&
+               shows_effect(p, core, a, b, true);
     default: return false;
     }
 }

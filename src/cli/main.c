@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "cli/exit_codes.h"
 #include "solve/z3.h"
+#include "tree/step_guard.h"
 
 #include <antiphon/value.h>
 
@@ -111,6 +112,17 @@ static void watch_crashes(void)
         sigaction(crashes[i].number, &action, &crashes[i].old);
 }
 
+/* A function of the model, such as .words, failed after the result was known. */
+static int add_call_fault(int code)
+{
+    const char *message;
+    aph_fault fault = aphi_guard_call_fault(&message);
+    if (!fault || code == APHI_EXIT_MODEL_CRASH || code == APHI_EXIT_MODEL_STUCK)
+        return code;
+    aphi_complain("the model: %s", message);
+    return fault == APH_FAULT_CRASH ? APHI_EXIT_MODEL_CRASH : APHI_EXIT_MODEL_STUCK;
+}
+
 int main(int count, char **words)
 {
     if (count < 2) {
@@ -120,7 +132,7 @@ int main(int count, char **words)
     aphi_memory_set_exit(APHI_EXIT_UNKNOWN);
     aphi_rescue_add(&(aphi_rescue){.save = flush_output});
     watch_crashes();
-    int code = run_command(count - 1, words + 1);
+    int code = add_call_fault(run_command(count - 1, words + 1));
     aphi_z3_close();
     aph_heap_close();
     return code;

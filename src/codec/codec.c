@@ -13,6 +13,8 @@
 #include "codec/codec_internal.h"
 
 #include "base/memory.h"
+#include "tree/model_calls.h"
+#include "tree/step_guard.h"
 #include "value/heap.h"
 #include "value/json_syntax.h"
 
@@ -39,10 +41,12 @@ __attribute__((format(printf, 3, 4))) static aph_decoded malformed(aph_wire *w, 
     return APH_MALFORMED;
 }
 
-/* Aborts if the codec of a model breaks a promise, because no verdict would be reliable. */
+/* Aborts if the codec of a model breaks a promise, because no verdict would be reliable. A codec that has crashed keeps
+ * none; that is reported as a fault of the model. */
 static void require(bool promise, const aph_codec *codec, const char *problem)
 {
-    if (promise)
+    const char *message;
+    if (promise || aphi_guard_call_fault(&message))
         return;
     fprintf(stderr, "antiphon: codec %s: %s\n", codec->name ? codec->name : "without a name", problem);
     abort();
@@ -58,7 +62,7 @@ static aph_decoded decode_within(const aph_codec *codec, aph_wire *w, size_t lim
         w->count = limit;
         w->ended = false;
     }
-    aph_decoded result = codec->decode(codec, w);
+    aph_decoded result = aphi_model_decode(codec, w);
     require(result != APH_DECODED || (w->used > 0 && w->used <= w->count), codec,
             "used must be from 1 to the number of bytes");
     require(result != APH_MALFORMED || w->at <= w->count, codec, "the position of the error is beyond the last byte");
@@ -160,7 +164,7 @@ bool aphi_encode_why(const aph_codec *codec, const char *const *origins, aph_sid
     aph_sink sink = {out, origins, why};
     if (why)
         *why = '\0';
-    bool encoded = codec->encode(codec, side, message, &sink);
+    bool encoded = aphi_model_encode(codec, side, message, &sink);
     require(!encoded || out->n > before, codec, "a message must have at least one byte");
     if (encoded && out->n - before > limit)
         encoded = aph_sink_refuse(&sink, "has %zu bytes, but a message is limited to %zu", out->n - before, limit);

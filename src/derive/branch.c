@@ -12,12 +12,13 @@
 #include "derive/branch.h"
 
 #include "solve/store.h"
+#include "tree/model_calls.h"
 
 enum { ROOTS = 6 };
 
 static aph_value initial_state(const aph_model *model)
 {
-    return model->initial ? model->initial(model) : aph_object();
+    return aphi_model_initial(model);
 }
 
 static aph_tree *start(const aph_model *model, aph_value state, aphi_tree_fault *fault)

@@ -26,6 +26,7 @@
 #include "base/memory.h"
 #include "generate/generator_api.h"
 #include "generate/request_shape.h"
+#include "tree/model_calls.h"
 #include "value/heap.h"
 
 enum {
@@ -95,8 +96,9 @@ struct aphi_generator {
 
 aph_value aphi_request_kind(const aph_model *model, aph_value request)
 {
-    if (model->kind)
-        return aph_str(model->kind(request));
+    const char *kind = model->kind ? aphi_model_kind(model, request) : NULL;
+    if (kind)
+        return aph_str(kind);
     aph_value f = aph_field(request, "f");
     return aph_is_str(f) ? f : aph_str("message");
 }
@@ -150,7 +152,7 @@ static bool compare_field(void *context, aph_value key, aph_value item)
 static bool are_related(const aph_model *model, aph_value a, aph_value b)
 {
     if (model->part)
-        return model->part(a) == model->part(b);
+        return aphi_model_part(model, a) == aphi_model_part(model, b);
     if (aph_kind_of(a) != APH_OBJECT || aph_kind_of(b) != APH_OBJECT)
         return true;
     comparison c = {.other = b};
@@ -161,8 +163,8 @@ static bool are_related(const aph_model *model, aph_value a, aph_value b)
 /* Returns false if the partition depends on a hole. */
 static bool is_same_part(const aph_model *model, aph_value a, aph_value b)
 {
-    aph_value part = model->part(a);
-    return part == model->part(b) && aphi_expression_newest(part) == 0;
+    aph_value part = aphi_model_part(model, a);
+    return part == aphi_model_part(model, b) && aphi_expression_newest(part) == 0;
 }
 
 /* The first tries accept only a request of another kind, if there is one. */
@@ -180,7 +182,8 @@ static aph_value draw_sound(aphi_generator *g)
 {
     for (int faults = 0; faults < FAULTS_MAX; faults++) {
         aphi_weights_begin(&g->gen.weights);
-        aph_value request = g->shape ? aphi_request_shape_draw(g->shape, &g->gen) : g->model->generate(&g->gen);
+        aph_value request =
+            g->shape ? aphi_request_shape_draw(g->shape, &g->gen) : aphi_model_generate(g->model, &g->gen);
         char why[240] = "it returns null, which cannot be sent";
         if (request && (g->shape || aphi_expression_check(request, g->model->functions, why, sizeof why)))
             return request;

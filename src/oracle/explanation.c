@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "solve/literals.h"
 #include "solve/store.h"
+#include "tree/model_calls.h"
 #include "tree/step.h"
 
 #include <stdlib.h>
@@ -274,7 +275,7 @@ aph_value aphi_explain(const aph_oracle *o, const aphi_history *history)
     for (size_t i = 0, n = 0; i < history->count; i++)
         if (!history->events[i].answer)
             t.requests[n++] = i;
-    aph_value state = o->model->initial ? o->model->initial(o->model) : aph_object(), store = APH_NIL;
+    aph_value state = aphi_model_initial(o->model), store = APH_NIL;
     t.fresh = aphi_store_normalize(1, &state, &store);
     aph_value initial = state;
     aphi_ending ending;

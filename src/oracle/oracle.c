@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "oracle/connections.h"
 #include "solve/z3.h"
+#include "tree/model_calls.h"
 #include "tree/step.h"
 #include "tree/step_guard.h"
 #include "value/heap.h"
@@ -37,6 +38,7 @@ static void mark_oracle(void *context)
 {
     aph_oracle *o = context;
     aphi_core_mark(&o->core);
+    aph_mark(o->due);
     for (size_t i = 0; i < o->op_count; i++) {
         aph_mark(o->ops[i].message);
         aph_mark(o->ops[i].answer);
@@ -384,7 +386,7 @@ uint32_t aphi_oracle_add_request(aph_oracle *o, int64_t connection, aph_value me
                                  .message = message,
                                  .answer = answer,
                                  .end_at = UINT64_MAX,
-                                 .part = o->parts ? o->model->part(message) : APH_NIL,
+                                 .part = o->parts ? aphi_model_part(o->model, message) : APH_NIL,
                                  .rank = rank,
                                  .shown = known && o->rpc && known->shown ? known->shown : UINT64_MAX,
                                  .sought = known && o->rpc ? known->sought : 0,
@@ -396,7 +398,7 @@ uint32_t aphi_oracle_add_request(aph_oracle *o, int64_t connection, aph_value me
                                  .line = o->line,
                                  .signal = aphi_is_signal(message),
                                  .reads = o->rpc && future == APH_FUTURE_ANSWER && o->model->reads &&
-                                          o->model->reads(message, answer)};
+                                          aphi_model_reads(o->model, message, answer)};
     o->known_answers += future == APH_FUTURE_ANSWER;
     if (future != APH_FUTURE_LOST)
         push_request(o, connection, index);
@@ -512,6 +514,7 @@ aph_verdict aphi_oracle_observe_quiet(aph_oracle *o)
 {
     if (o->verdict != APH_PASS)
         return o->verdict;
+    o->due = APH_NIL;
     uint32_t index = o->env.lossy ? add_delivery(o, 0, APH_NIL, true) : APHI_NONE;
     add_event(o, APHI_OBSERVED_QUIET, index, 0, APH_NIL);
     return aphi_oracle_settle(o);

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "solve/z3.h"
+#include "tree/model_calls.h"
 #include "tree/step_guard.h"
 #include "value/heap.h"
 
@@ -259,7 +260,7 @@ aph_verdict aphi_partitions_sent(aphi_partitions *p, uint64_t line, int64_t conn
 {
     uint32_t partition = 0;
     if (p->split) {
-        partition = find_partition(p, p->model->part(message));
+        partition = find_partition(p, aphi_model_part(p->model, message));
         bool ends = !known || known->future != APH_FUTURE_LOST;
         connection_state *c = get_connection(p, connection);
         if (c->pending && c->partition != partition)
@@ -339,6 +340,14 @@ aph_verdict aphi_partitions_may_be_quiet(aphi_partitions *p)
             p->partitions[i].oracle->fault)
             p->rejecting = (uint32_t)i;
     return verdict;
+}
+
+aph_value aphi_partitions_due(const aphi_partitions *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (p->partitions[i].oracle && p->partitions[i].oracle->due)
+            return p->partitions[i].oracle->due;
+    return APH_NIL;
 }
 
 void aphi_partitions_count_branches(aphi_partitions *p)

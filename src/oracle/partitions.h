@@ -33,6 +33,9 @@ aph_verdict aphi_partitions_quiet(aphi_partitions *p);
 /* Like aphi_oracle_hold and aphi_oracle_settle. */
 void aphi_partitions_hold(aphi_partitions *p);
 aph_verdict aphi_partitions_settle(aphi_partitions *p);
+/* After aphi_partitions_quiet or aphi_partitions_may_be_quiet has returned APH_FAIL: messages that are due in an
+ * explanation, an object of arrays by connection, or APH_NIL. */
+aph_value aphi_partitions_due(const aphi_partitions *p);
 /* Like aphi_oracle_may_be_quiet. */
 aph_verdict aphi_partitions_may_be_quiet(aphi_partitions *p);
 /* Like aphi_machine_count_branches and aphi_machine_branches. */

@@ -11,6 +11,7 @@
 #include "oracle/replay.h"
 
 #include "base/memory.h"
+#include "tree/model_calls.h"
 #include "tree/step.h"
 #include "value/heap.h"
 
@@ -342,7 +343,7 @@ static bool is_instance(aph_value pattern, aph_value v, aph_value *values)
 static bool is_initial(const aph_model *model, aph_value state)
 {
     aph_value values = aph_object();
-    return is_instance(model->initial ? model->initial(model) : aph_object(), state, &values);
+    return is_instance(aphi_model_initial(model), state, &values);
 }
 
 static bool map_connections(replay *r, const aph_model *model, aph_value opened)

@@ -29,6 +29,7 @@
 
 #include "base/memory.h"
 #include "oracle/connections.h"
+#include "tree/model_calls.h"
 #include "tree/step_guard.h"
 #include "value/heap.h"
 
@@ -277,7 +278,7 @@ static bool first_of_kind(aph_oracle *o, uint32_t request)
 static bool influences(const aph_oracle *o, const aphi_request *a, const aphi_request *b)
 {
     return (a->connection == b->connection && a->id < b->id) ||
-           (a->part == b->part && !(o->model->commute && o->model->commute(a->message, b->message)));
+           (a->part == b->part && !(o->model->commute && aphi_model_commute(o->model, a->message, b->message)));
 }
 
 /* Marks the pending requests that may influence the target, directly or through others that have not been taken. */
@@ -1019,13 +1020,30 @@ static bool pass_quiet_lossy(aph_oracle *o, const aphi_observed_event *e)
     return true;
 }
 
+static size_t count_due(aph_value outbox)
+{
+    aph_value name, queue;
+    size_t n = 0;
+    for (size_t i = 0; aph_pair_at(outbox, i, &name, &queue); i++)
+        n += aph_kind_of(queue) == APH_ARRAY ? aph_count(queue) : 0;
+    return n;
+}
+
+static void keep_due(aph_oracle *o)
+{
+    if (!o->due || count_due(o->core.outbox) < count_due(o->due))
+        o->due = o->core.outbox;
+}
+
 /* Each request must have been taken, and each message of the server observed. */
 static bool pass_quiet(aph_oracle *o, const aphi_observed_event *e)
 {
     if (o->env.lossy)
         return pass_quiet_lossy(o, e);
-    if (aphi_outbox_has_any(&o->core))
+    if (aphi_outbox_has_any(&o->core)) {
+        keep_due(o);
         return aphi_search_backtrack(o, APHI_ANY_PART);
+    }
     for (size_t i = 0; i < o->pending_count; i++) {
         const aphi_request *a = &o->ops[o->pending[i]];
         if (!aphi_is_taken(o, a) && !aphi_is_optional(o, a) && !aphi_is_abandoned(o, a))

@@ -156,7 +156,7 @@ struct aph_oracle {
     aph_verdict verdict;
     aph_limit limit;
     aph_fault fault;
-    char message[320];
+    char message[APHI_FAULT_BYTES];
     uint64_t fault_line;   /* of the request or response that caused it */
     bool armed;
     uint64_t configurations, requests, answers;
@@ -242,6 +242,9 @@ struct aph_oracle {
     aphi_allowed *allowed;
     size_t allowed_count;
     aph_value unexplained; /* the message that was observed there, if the server opened the connection; else APH_NIL */
+
+    /* after a quiet mark failed: the messages due, as in aphi_core.outbox, in the explanation with the fewest */
+    aph_value due;
 
     aphi_inline_arrays inline_arrays; /* the last field: all fields before it are zeroed */
 };

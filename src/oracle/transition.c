@@ -17,10 +17,12 @@
 #include "base/memory.h"
 #include "base/compiler.h"
 #include "solve/store.h"
+#include "tree/model_calls.h"
 #include "tree/step_guard.h"
 #include "tree/step.h"
 #include "value/heap.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +36,7 @@ enum {
     PATH_LENGTH_MAX = 1 << 16, /* branches on one path */
     RESULTS_MAX = 1 << 14,   /* of one step; each is compared with all others */
     CLOCK_EVERY = 256,       /* paths */
+    SHOWN_BYTES = 80,          /* of the message and the state that a failed step was given */
     NAMES_CACHED = 1024,       /* slots of the caches for names */
 };
 static const int64_t STAND_IN = INT64_C(5928374650192837465); /* for the number of any connection */
@@ -86,7 +89,7 @@ struct aphi_machine {
     bool rpc, lossy;
     int64_t solver_ms;
     aph_fault fault;
-    char message[320];
+    char message[APHI_FAULT_BYTES];
     bool undecided, out_of_time; /* out_of_time: a limit was reached */
     uint64_t paths;          /* run in this call */
     int64_t paths_begun;     /* CPU time */
@@ -557,16 +560,46 @@ static void set_unknown_request(aphi_machine *m)
     free(asked);
 }
 
+/* Appends the message and the state that the failed step was given. */
+static void describe_step(aphi_machine *m)
+{
+    const key *k = m->key;
+    size_t n = strlen(m->message);
+    char *state = aph_json_text(k->core->state, NULL), *text = NULL;
+    if (m->request_taken && k->request && !aphi_is_signal(k->message))
+        text = aph_json_text(k->message, NULL);
+    const char *received = !m->request_taken || !k->request ? "no message"
+                           : k->message == APH_OPENED ? "APH_OPENED"
+                           : k->message == APH_CLOSED ? "APH_CLOSED"
+                           : k->message == APH_BROKEN ? "APH_BROKEN" : text;
+    n += (size_t)snprintf(m->message + n, sizeof m->message - n, "; the step received %.*s%s", SHOWN_BYTES, received,
+                          strlen(received) > SHOWN_BYTES ? "..." : "");
+    if (m->request_taken && k->request)
+        n += (size_t)snprintf(m->message + n, sizeof m->message - n, " on connection %" PRId64, k->connection);
+    snprintf(m->message + n, sizeof m->message - n, ", in the state %.*s%s", SHOWN_BYTES, state,
+             strlen(state) > SHOWN_BYTES ? "..." : "");
+    free(state);
+    free(text);
+}
+
+static void set_fault_of_step(aphi_machine *m, aph_fault fault, const char *what)
+{
+    if (m->fault)
+        return;
+    set_fault(m, fault, what, APH_NIL);
+    describe_step(m);
+}
+
 static APHI_COLD void set_step_fault(aphi_machine *m, aphi_ending ending)
 {
     switch (ending) {
     case APHI_UNKNOWN_REQUEST: set_unknown_request(m); break;
-    case APHI_MISCALLED: set_fault(m, APH_FAULT_CALL, aphi_step_reason(), APH_NIL); break;
-    case APHI_CRASHED: set_fault(m, APH_FAULT_CRASH, aphi_step_reason(), APH_NIL); break;
+    case APHI_MISCALLED: set_fault_of_step(m, APH_FAULT_CALL, aphi_step_reason()); break;
+    case APHI_CRASHED: set_fault_of_step(m, APH_FAULT_CRASH, aphi_step_reason()); break;
     case APHI_OUT_OF_TIME:
         m->out_of_time = true;
         if (aphi_guard_stuck())
-            set_fault(m, APH_FAULT_STUCK, "a step of the model does not end", APH_NIL);
+            set_fault_of_step(m, APH_FAULT_STUCK, "a step of the model does not end");
         break;
     default: break;
     }
@@ -577,7 +610,8 @@ static bool check_reads(aphi_machine *m, const aphi_core *after)
 {
     const key *k = m->key;
     if (k->mode != APHI_EXPECT || !m->model->reads || after->state == k->core->state || m->path_count ||
-        !m->model->reads(k->message, k->expected) || aphi_symbols(after->state) || aphi_symbols(k->core->state))
+        !aphi_model_reads(m->model, k->message, k->expected) || aphi_symbols(after->state) ||
+        aphi_symbols(k->core->state))
         return true;
     set_fault(m, APH_FAULT_PROMISE,
               "the model promises that this request with this response is a read, but it changed the state",
@@ -621,7 +655,8 @@ static bool run_to_receive(aphi_machine *m, aphi_core *core)
 static bool is_best(aphi_machine *m, const key *k)
 {
     if (!m->rpc || k->mode != APHI_EXPECT || !m->model->reads || !m->result_count ||
-        !aphi_core_equal(&m->results[m->result_count - 1].core, k->core) || !m->model->reads(k->message, k->expected))
+        !aphi_core_equal(&m->results[m->result_count - 1].core, k->core) ||
+        !aphi_model_reads(m->model, k->message, k->expected))
         return false;
     m->results[0] = m->results[m->result_count - 1];
     m->result_count = 1;
@@ -852,7 +887,7 @@ aph_value aphi_machine_branches(const aphi_machine *m)
 
 const aphi_successor *aphi_machine_start(aphi_machine *m, size_t *n)
 {
-    aph_value state = m->model->initial ? m->model->initial(m->model) : aph_object(), store = APH_NIL;
+    aph_value state = aphi_model_initial(m->model), store = APH_NIL;
     uint32_t fresh = aphi_symbols(state) ? aphi_store_normalize(1, &state, &store) : 0;
     aphi_core core = {.state = state, .fresh = fresh};
     key k = {.core = &core, .mode = APHI_KEEP};

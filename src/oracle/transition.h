@@ -35,6 +35,8 @@ typedef struct aphi_successor {
     aph_value path; /* array of the answers at the branches on the way; APH_NIL without branches */
 } aphi_successor;
 
+enum { APHI_FAULT_BYTES = 700 }; /* size of the message of a fault */
+
 typedef struct aphi_machine aphi_machine;
 
 /* lossy: the outbox is unordered and keeps its messages, so that a message sent twice counts once. */

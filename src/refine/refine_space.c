@@ -35,6 +35,7 @@
 #include "refine/refine_clients.h"
 #include "refine/refine_network.h"
 #include "refine/refine_trace.h"
+#include "tree/model_calls.h"
 #include "tree/step.h"
 #include "value/heap.h"
 
@@ -503,7 +504,7 @@ bool aphi_refine_space_open(aphi_refine_space *g, const aphi_refine_options *opt
     if (!encode_requests(g))
         return false;
     const aph_model *model = options->model;
-    aph_value start = concretize(g, model->initial ? model->initial(model) : aph_object()), none = aph_array(0, NULL);
+    aph_value start = concretize(g, aphi_model_initial(model)), none = aph_array(0, NULL);
     aphi_refine_state s = {{[APHI_REFINE_MODEL_STATE] = start,
                             [APHI_REFINE_ANSWERS] = none,
                             [APHI_REFINE_CHOSEN] = aph_int(0),

@@ -8,6 +8,7 @@
 #include <antiphon/model.h>
 
 #include "report/utf8.h"
+#include "tree/model_calls.h"
 
 #include <stdlib.h>
 
@@ -214,7 +215,7 @@ void aphi_message_words(aphi_buffer *out, aph_value v, aph_words *words, size_t 
     writer w = writer_of(out, limit);
     if (add_signal(&w, v))
         return;
-    aph_value f = aph_field(v, "f"), pieces = words ? words(v) : APH_NIL, key, item;
+    aph_value f = aph_field(v, "f"), pieces = words ? aphi_model_words(words, v) : APH_NIL, key, item;
     for (size_t i = 0; i < aph_count(pieces) && has_room(&w); i++)
         add_plain(&w, aph_at(pieces, i));
     if (pieces)

@@ -24,6 +24,7 @@
 
 enum {
     ROWS_DEFAULT = 30,
+    ROWS_WHOLE = 12,   /* if there are no more messages, all are drawn, not only those up to the failing one */
     INDENT = 2,
     COLUMNS_MAX = 120, /* longer lines are hard to follow */
     COLUMNS_MIN = 48,
@@ -162,6 +163,8 @@ static void choose_events(drawing *d, size_t rows)
     const aphi_run_diagram *t = d->given;
     size_t end = t->failing < t->count ? t->failing + 1 : t->count, request = APHI_RUN_DIAGRAM_NONE;
     rows = rows ? rows : ROWS_DEFAULT;
+    if (t->count <= ROWS_WHOLE && t->count <= rows)
+        end = t->count;
     size_t from = end > rows ? end - rows : 0;
     if (t->failing < t->count && t->events[t->failing].label > 0 && t->events[t->failing].label % 2 == 0)
         request = request_of(t, t->failing);

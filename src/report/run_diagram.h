@@ -44,7 +44,8 @@ typedef struct aphi_run_diagram {
  *  ✗ 0.420    │       │◀── #4 0 ───────────────────────┤
  *             │       ╰─── expected 1 (RFC 9110 13.1.2)
  *
- * Draws up to `rows` messages (0: 30): the failing one, its request, and the last ones before it. */
+ * Draws up to `rows` messages (0: 30): the failing one, its request, and the last ones before it. A run of a few
+ * messages is drawn to its end. */
 void aphi_run_diagram_draw(aphi_buffer *out, const aphi_run_diagram *t, const aphi_terminal *terminal, size_t rows);
 
 /* Appends the report of a run that did not pass: the headline, the diagram, the responses that the model allows, and

@@ -13,6 +13,8 @@
 #include "base/plain_text.h"
 #include "tester/trace_diff.h"
 #include "check/waivers.h"
+#include "oracle/transition.h"
+#include "value/heap.h"
 #include "report/run_page.h"
 #include "report/junit.h"
 #include "report/message_text.h"
@@ -94,17 +96,61 @@ static void find_evidence(report *t)
     }
 }
 
+static bool is_request(const aphi_run_event *e)
+{
+    return e->kind == APHI_RUN_EVENT_SENT && !aphi_is_signal(e->message);
+}
+
+static bool is_answered(const aphi_run_event *events, size_t n, size_t i)
+{
+    for (size_t k = i + 1; k < n; k++)
+        if (events[k].kind == APHI_RUN_EVENT_RECEIVED && events[k].label == events[i].label + 1)
+            return true;
+    return false;
+}
+
 /* Returns the oldest request without a response. */
 static size_t find_unanswered(const aphi_run_event *events, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        bool answered = events[i].kind != APHI_RUN_EVENT_SENT;
-        for (size_t k = i + 1; !answered && k < n; k++)
-            answered = events[k].kind == APHI_RUN_EVENT_RECEIVED && events[k].label == events[i].label + 1;
-        if (!answered)
+    for (size_t i = 0; i < n; i++)
+        if (is_request(&events[i]) && !is_answered(events, n, i))
             return i;
-    }
     return APHI_RUN_DIAGRAM_NONE;
+}
+
+/* Returns the request that waits for the message due on the connection: its last one, or the opening if there is
+ * none. */
+static size_t find_waiting(const aphi_run_event *events, size_t n, int64_t connection)
+{
+    size_t opening = APHI_RUN_DIAGRAM_NONE;
+    for (size_t i = n; i-- > 0;) {
+        if (events[i].connection != connection)
+            continue;
+        if (is_request(&events[i]))
+            return i;
+        if (events[i].kind == APHI_RUN_EVENT_SENT && events[i].message == APH_OPENED)
+            opening = i;
+    }
+    return opening;
+}
+
+/* Returns the request whose response is due in an explanation, or is missing. Sets the messages that are due. */
+static size_t find_starving(report *t)
+{
+    const aphi_run_event *events = t->diagram.events;
+    aph_value name, queue;
+    size_t n = t->diagram.count;
+    for (size_t i = 0; aph_pair_at(t->campaign->run->due, i, &name, &queue); i++) {
+        if (aph_kind_of(queue) != APH_ARRAY || !aph_count(queue))
+            continue;
+        size_t found = find_waiting(events, n, aphi_outbox_connection(name));
+        if (found == APHI_RUN_DIAGRAM_NONE)
+            continue;
+        aph_value due = aph_at(queue, 0);
+        t->allowed = APH_ARRAY_OF(aph_record("answer", due == APH_CLOSED ? aph_str("<closed>") : due));
+        return found;
+    }
+    return find_unanswered(events, n);
 }
 
 static size_t find_last_lost(const aphi_run_event *events, size_t n)
@@ -115,7 +161,7 @@ static size_t find_last_lost(const aphi_run_event *events, size_t n)
     return APHI_RUN_DIAGRAM_NONE;
 }
 
-static size_t find_failing(const report *t)
+static size_t find_failing(report *t)
 {
     const aphi_run_event *events = t->diagram.events;
     size_t n = t->diagram.count;
@@ -132,7 +178,7 @@ static size_t find_failing(const report *t)
             if (events[i].kind == APHI_RUN_EVENT_DROPPED || events[i].kind == APHI_RUN_EVENT_MALFORMED)
                 return i;
         return APHI_RUN_DIAGRAM_NONE;
-    case APHI_RUN_STARVED: return find_unanswered(events, n);
+    case APHI_RUN_STARVED: return find_starving(t);
     default: return APHI_RUN_DIAGRAM_NONE;
     }
 }
@@ -219,12 +265,13 @@ static void fill_diagram(report *t)
     if (c->shrunk)
         t->run = aph_put(t->run, "reproduces", aph_strf("%u of %u", c->reproduced, c->confirmed));
     bool at_fault = aphi_run_verdict_blames_subject(c->outcome);
+    size_t failing = r ? find_failing(t) : APHI_RUN_DIAGRAM_NONE;
     t->script = r && r->script_whole && at_fault ? script_value(aphi_run_script(r)) : APH_NIL;
     t->diagram = (aphi_run_diagram){.title = t->title, .run = t->run, .verdict = aphi_run_verdict_name(c->outcome),
                                   .headline = t->headline, .ns = r ? r->facts.ns : 0, .total_ns = c->ns,
                                   .events = t->diagram.events, .count = t->diagram.count,
                                   .earlier = t->diagram.earlier,
-                                  .failing = r ? find_failing(t) : APHI_RUN_DIAGRAM_NONE, .allowed = t->allowed,
+                                  .failing = failing, .allowed = t->allowed,
                                   .branches = c->branches, .script = t->script,
                                   .replay = t->replay.n ? aphi_buffer_text(&t->replay) : NULL,
                                   .words = t->options->model->words,
@@ -251,6 +298,15 @@ static void write_field(FILE *out, const char *name, aph_value v)
 {
     fprintf(out, ",\"%s\":", name);
     aph_json_write(out, v);
+}
+
+static aph_value connections_value(const aphi_connection_counts *c)
+{
+    aph_value v = aph_object();
+#define X(name) v = aph_put(v, #name, aph_int((int64_t)c->name));
+    APHI_CONNECTION_COUNTS(X)
+#undef X
+    return v;
 }
 
 static void write_json(const report *t)
@@ -291,6 +347,8 @@ static void write_json(const report *t)
     if (t->options->recorded && c->run && aphi_trace_diff(t->options->recorded, c->run, &d))
         write_field(out, "diverges", d.found ? aph_record("label", aph_int(d.label), "then", d.then, "now", d.now)
                                        : aph_bool(false));
+    if (t->options->model->connections)
+        write_field(out, "connections", connections_value(&c->connections));
     if (c->kinds)
         write_field(out, "kinds", c->kinds);
     if (c->lost) {
@@ -370,6 +428,26 @@ static void add_unreached(aphi_buffer *out, const report *t)
         }
     if (before[0] == ',')
         aphi_buffer_byte(out, '\n');
+}
+
+/* Shows which ends of connections the campaign has exercised. */
+static void add_connections(aphi_buffer *out, const report *t)
+{
+    const aphi_connection_counts *c = &t->campaign->connections;
+    const struct {
+        uint64_t count;
+        const char *text;
+    } ends[] = {{c->half_closed, " half-closed, "}, {c->closed, " closed and "},
+                {c->aborted, " aborted by the tester, "}, {c->closed_by_server, " closed and "},
+                {c->reset_by_server, " reset by the subject\n"}};
+    if (!t->options->model->connections)
+        return;
+    aphi_report_counted(out, c->opened, "connection");
+    aphi_buffer_str(out, ": ");
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        aphi_report_count(out, ends[i].count);
+        aphi_buffer_str(out, ends[i].text);
+    }
 }
 
 static void add_counts(aphi_buffer *out, const aphi_campaign *c)
@@ -462,6 +540,7 @@ static void print_report(const report *t)
     aphi_report_duration(&out, tested_ns(c));
     aphi_buffer_format(&out, ", seed %llu\n", (unsigned long long)t->options->seed);
     add_counts(&out, c);
+    add_connections(&out, t);
     add_lost(&out, t);
     if (c->undecided) {
         aphi_report_counted(&out, c->undecided, "run");

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/memory.h"
+#include "tree/model_calls.h"
 #include "value/heap.h"
 
 /* ---- labelled messages ------------------------------------------------------------------------------------------- */
@@ -192,7 +193,7 @@ static aph_value fill_hole(aph_value hole, const aphi_labelled *seen, const aph_
         !find_elsewhere(seen, label, !answers, path, &found))
         return APH_NIL;
     const aph_function *f = aphi_function_named(functions, aph_at(parts, 2));
-    return f ? f->apply(found) : found;
+    return f ? aphi_model_apply(f, found) : found;
 }
 
 /* ---- expressions ------------------------------------------------------------------------------------------------- */

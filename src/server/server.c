@@ -295,6 +295,8 @@ static void run_round(aphi_server *s)
         aphi_server_tcp_settle(s);
     if (s->network && !s->failed)
         aphi_server_network_settle(s);
+    if (!s->failed && aphi_simulator_lost_call(&s->simulator))
+        fail_by_model(s);
     if (!s->failed && aph_heap_bytes() > 2 * aph_heap_bytes_kept() + garbage_max)
         aph_collect();
 }
@@ -305,6 +307,8 @@ aphi_served aphi_server_run(aphi_server *s, char *error, size_t error_size)
         fail_by_model(s);
     else if (s->network)
         aphi_server_network_settle(s);
+    if (!s->failed && aphi_simulator_lost_call(&s->simulator))
+        fail_by_model(s);
     while (!s->failed && !s->loop.stopping)
         run_round(s);
     if (s->loop.stopping || !s->failed)

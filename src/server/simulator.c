@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "codec/codec_internal.h"
 #include "solve/bindings.h"
+#include "tree/model_calls.h"
 #include "tree/step_guard.h"
 #include "tree/step.h"
 
@@ -105,7 +106,7 @@ static aph_value draw_of_length(aphi_choice *c, size_t n)
 static aph_value draw_value(aphi_simulator *s, aph_kind sort, const char *name)
 {
     const aph_codec *codec = s->model->codec;
-    aph_value drawn = name && s->model->draw ? s->model->draw(name, aphi_choice_bits(&s->choice)) : APH_NIL;
+    aph_value drawn = name && s->model->draw ? aphi_model_draw(s->model, name, aphi_choice_bits(&s->choice)) : APH_NIL;
     if (drawn)
         return drawn;
     switch (sort) {
@@ -303,7 +304,7 @@ void aphi_simulator_open(aphi_simulator *s, const aph_model *model, const char *
     *s = (aphi_simulator){.model = model, .origins = origins, .choice = aphi_choice_seed(seed)};
     s->log = aphi_alloc_zero(sizeof *s->log);
     s->work = aphi_alloc_zero(sizeof *s->work);
-    s->state = draw_unknowns(s, model->initial ? model->initial(model) : aph_object());
+    s->state = draw_unknowns(s, aphi_model_initial(model));
     aph_root_add(mark, s);
     aphi_guard_arm(model, 0, memory_max);
 }
@@ -318,6 +319,15 @@ void aphi_simulator_close(aphi_simulator *s)
     free(s->work);
     free(s->sent);
     aphi_buffer_free(&s->bytes);
+}
+
+bool aphi_simulator_lost_call(aphi_simulator *s)
+{
+    const char *message;
+    aph_fault fault = aphi_guard_call_fault(&message);
+    if (fault)
+        set_fault(s, fault == APH_FAULT_CRASH ? APHI_SIMULATED_CRASHED : APHI_SIMULATED_STUCK, message);
+    return fault;
 }
 
 aphi_simulated aphi_simulator_begin(aphi_simulator *s)

@@ -53,6 +53,8 @@ typedef struct aphi_simulator {
  * guarded (tree/step_guard.h) until the simulator is closed. */
 void aphi_simulator_open(aphi_simulator *s, const aph_model *model, const char *const *origins, uint64_t seed);
 void aphi_simulator_close(aphi_simulator *s);
+/* Returns true, with a fault, if a function of the model other than its step has failed. */
+bool aphi_simulator_lost_call(aphi_simulator *s);
 /* Runs to the first receive; `sent` then has the messages sent before it. Returns TAKEN or FAULT. */
 aphi_simulated aphi_simulator_begin(aphi_simulator *s);
 /* Takes a request and runs to the next receive. Does not collect garbage. */

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "generate/generator.h"
 #include "tester/corpus.h"
+#include "tree/model_calls.h"
 #include "value/heap.h"
 
 #include <errno.h>
@@ -125,7 +126,7 @@ static bool has_known_start(const aphi_campaign_state *c)
 {
     const aph_model *m = c->options->model;
     return aphi_subject_is_ours(c->options->subject) || m->begins_anywhere ||
-           (m->initial && aph_is_symbolic(m->initial(m)));
+           (m->initial && aph_is_symbolic(aphi_model_initial(m)));
 }
 
 /* Moves the trace next to the script, for comparison with later runs. */

@@ -46,6 +46,7 @@ typedef struct aphi_campaign {
     char why[512];
     aph_fault fault;
     uint64_t runs, requests, answers, losses;
+    aphi_connection_counts connections;
     aphi_losses excused;         /* for the next run: aphi_run_options.losses_before */
     uint64_t undecided;          /* runs that the oracle could not decide */
     int64_t ns, reject_ns, shrink_ns; /* total; until the first failure; shrinking */

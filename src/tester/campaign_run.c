@@ -154,6 +154,9 @@ void aphi_campaign_count_run(aphi_campaign_state *c, const aphi_run *run)
     c->result.requests += run->facts.requests;
     c->result.answers += run->facts.answers;
     c->result.losses += run->losses.count;
+#define X(name) c->result.connections.name += run->connections.name;
+    APHI_CONNECTION_COUNTS(X)
+#undef X
     c->result.excused = run->losses;
     if (!c->result.lost || run->losing)
         c->result.lost = run->losses.shown;

@@ -52,7 +52,7 @@ typedef struct channel {
     bool opens, shuts;      /* to be opened in the next round; to be half-closed when its outbox is written */
     bool detached;          /* invariant 4 */
     bool received;          /* bytes have arrived */
-    bool write_was_reset;   /* a write reported the reset, which no read will report again */
+    bool reset_was_seen;    /* by a write or the end of the connecting; no read will report the reset again */
     char *inbox;
     size_t in_head, in_tail, in_capacity;
     size_t scanned;         /* by the codec, of the message at in_head */
@@ -141,7 +141,7 @@ static void close_socket(aphi_net *n, channel *l)
         n->accepted_open--;
     if (l->connection >= APH_ACCEPTED || l->in_capacity > INBOX_KEPT)
         free_inbox(n, l);
-    l->connecting = l->write_was_reset = l->opens = l->shuts = false;
+    l->connecting = l->reset_was_seen = l->opens = l->shuts = false;
     l->in_head = l->in_tail = l->scanned = 0;
     reset_outbox(l);
 }
@@ -232,6 +232,13 @@ static aphi_arrival_kind classify_refusal(int failure)
     return ours ? APHI_ARRIVED_UNABLE : APHI_ARRIVED_REFUSED;
 }
 
+/* Returns true if the connection was open before the subject reset it; EPIPE: the subject had also closed it. A reset
+ * instead of an opening is ECONNREFUSED. */
+static bool was_open(int failure)
+{
+    return failure == ECONNRESET || failure == EPIPE;
+}
+
 static bool open_socket(aphi_net *n, channel *l)
 {
     int fd = socket(n->address.ss_family, (n->datagrams ? SOCK_DGRAM : SOCK_STREAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -242,7 +249,7 @@ static bool open_socket(aphi_net *n, channel *l)
     l->watch.fd = fd;
     n->open++;
     if (!aphi_port_connect(fd, (struct sockaddr *)&n->address, n->address_size, &l->connecting)) {
-        report_end(n, l, classify_refusal(errno), strerror(errno));
+        report_end(n, l, was_open(errno) ? APHI_ARRIVED_RESET : classify_refusal(errno), strerror(errno));
         return false;
     }
     aphi_event_loop_watch(&n->loop, &l->watch, EPOLLIN | EPOLLRDHUP | (l->connecting ? EPOLLOUT : 0u));
@@ -372,7 +379,7 @@ static ssize_t write_outbox(aphi_net *n, channel *l, size_t most)
 /* Handles a reset or a broken pipe. Bytes that the subject sent before are still read, then the end is reported. */
 static void abandon_outbox(aphi_net *n, channel *l)
 {
-    l->write_was_reset = errno == ECONNRESET;
+    l->reset_was_seen |= errno == ECONNRESET;
     reset_outbox(l);
     aphi_event_loop_watch(&n->loop, &l->watch, EPOLLIN | EPOLLRDHUP);
 }
@@ -531,7 +538,7 @@ static void read_channel(aphi_net *n, channel *l)
             continue;
         if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return;
-        if (count == 0 && l->write_was_reset) {
+        if (count == 0 && l->reset_was_seen) {
             errno = ECONNRESET;
             count = -1;
         }
@@ -625,7 +632,7 @@ void aphi_net_listen(aphi_net *n, const aphi_origin *origins, size_t count)
         add_origin(n, &origins[i]);
 }
 
-/* Returns false if the connection attempt failed. */
+/* Returns false if the connection attempt failed. Bytes that the subject sent before a reset are still read. */
 static bool finish_connecting(aphi_net *n, channel *l)
 {
     int failure = 0;
@@ -633,7 +640,8 @@ static bool finish_connecting(aphi_net *n, channel *l)
     getsockopt(l->watch.fd, SOL_SOCKET, SO_ERROR, &failure, &size);
     l->connecting = false;
     n->arrivals++; /* silence is counted from now on, not from the connection attempt */
-    if (!failure)
+    l->reset_was_seen = failure == ECONNRESET;
+    if (!failure || was_open(failure))
         return true;
     report_end(n, l, classify_refusal(failure), strerror(failure));
     return false;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "derive/derivation.h"
+#include "tree/model_calls.h"
 #include "tree/step_guard.h"
 #include "tree/step.h"
 
@@ -221,7 +222,7 @@ static void arm_guard(const aphi_oracle_feed *w, int64_t now)
 bool aphi_oracle_feed_knows(aphi_oracle_feed *w, int64_t connection, aph_value message, int64_t now, const char **why)
 {
     const aph_model *m = w->model;
-    aph_value state = m->initial ? m->initial(m) : aph_object();
+    aph_value state = aphi_model_initial(m);
     aph_request request = {connection, message};
     bool waiting = true;
     arm_guard(w, now);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "env/env.h"
+#include "tree/step_guard.h"
 #include "value/heap.h"
 
 #include <stdlib.h>
@@ -144,6 +145,17 @@ static void check_limits(aphi_run_state *r)
         aph_collect();
 }
 
+/* A function of the model, other than its step, has failed. */
+static void check_calls_of_model(aphi_run_state *r)
+{
+    const char *message;
+    aph_fault fault = aphi_guard_call_fault(&message);
+    if (!fault)
+        return;
+    r->ending.ended = false; /* another end may be its consequence */
+    aphi_run_end_fault(r, fault, "model %s: %s", r->model->name, message);
+}
+
 static void run_turn(aphi_run_state *r)
 {
     int64_t before = r->now;
@@ -189,6 +201,7 @@ static void mark_run(void *context)
     aph_mark(r->judging.branches);
     aph_mark(r->preambles.earlier);
     aph_mark(r->receiving.losses.shown);
+    aph_mark(r->result.due);
     aph_mark(r->result.kinds);
     aph_mark(r->result.lost_kinds);
     if (r->options && r->options->script)
@@ -261,6 +274,8 @@ static void fill_result(aphi_run_state *r)
     result->unable = r->ending.unable;
     result->unreached = r->ending.unreached;
     result->losing = r->ending.losing;
+    if (result->outcome == APHI_RUN_STARVED && r->judging.feed && !r->options->network)
+        result->due = aphi_partitions_due(aphi_oracle_feed_partitions(r->judging.feed));
     result->losses = r->receiving.losses;
     result->script_whole = !r->log.actions_cut;
     result->events_before = r->log.discarded;
@@ -268,6 +283,7 @@ static void fill_result(aphi_run_state *r)
     result->silence_ns = r->silence.longest_ns;
     result->response_ns = aphi_silence_slowest(&r->silence);
     result->suspected_ns = r->ending.suspected_ns;
+    result->connections = r->log.connections;
     result->kinds = aphi_run_log_kinds(&r->log);
     result->lost_kinds = aphi_run_log_lost_kinds(&r->log);
     result->branches = r->judging.branches;
@@ -299,8 +315,11 @@ aphi_run *aphi_run_execute(const aphi_run_options *options)
     if (aphi_heap_is_tight()) /* because of the previous run */
         aph_collect();
     if (begin_run(r))
-        while (!r->ending.ended)
+        while (!r->ending.ended) {
             run_turn(r);
+            check_calls_of_model(r);
+        }
+    check_calls_of_model(r);
     flush_trace(r);
     show_progress(r);
     fill_result(r);

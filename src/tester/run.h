@@ -98,6 +98,8 @@ typedef struct aphi_run {
     bool doubtful;               /* with STARVED and DEAD: may be chance unless reproduced */
     bool losing;                 /* with DEAD: the subject lost more requests than allowed */
     aphi_losses losses;
+    aph_value due;               /* with STARVED: the messages due in an explanation, an object of arrays by connection;
+                                  * APH_NIL: unknown */
     int64_t silence_ns;          /* the longest that ended while a response was awaited */
     int64_t response_ns;         /* the longest of the latest response times */
     int64_t suspected_ns;        /* with STARVED: the time since the silence was suspicious */
@@ -105,6 +107,7 @@ typedef struct aphi_run {
     bool undecided;              /* with UNKNOWN: a check of the whole trace may decide */
     char incomplete[320];        /* with STARVED: describes the incomplete message that has arrived; "": none */
     int64_t incomplete_at;       /* its connection in the events */
+    aphi_connection_counts connections;
     aph_value kinds;             /* by kind of request: [sent, answered] */
     aph_value lost_kinds;        /* by kind of request: the number of losses, if there are any */
     aph_value branches;          /* by name, how often they were taken; APH_NIL if there are none */

@@ -4,6 +4,7 @@
 #include "tester/run_internal.h"
 
 #include "base/memory.h"
+#include "tree/model_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +94,7 @@ static aphi_preamble *preamble_of(aphi_run_state *r, int64_t connection)
 static void perform_step(aphi_run_state *r, int64_t connection, aph_value answer)
 {
     aphi_preamble *p = preamble_of(r, connection);
-    aph_value message = r->model->preamble(&(aph_preamble){.step = p->step, .answer = answer,
+    aph_value message = aphi_model_preamble(r->model, &(aph_preamble){.step = p->step, .answer = answer,
                                                            .earlier = r->preambles.earlier, .number = p->number});
     if (p->step == STEPS_MAX)
         aphi_run_end_fault(r, APH_FAULT_PROMISE, "the preamble of the model has more than %d steps; return APH_NIL "
@@ -107,11 +108,17 @@ static void perform_step(aphi_run_state *r, int64_t connection, aph_value answer
     }
 }
 
+bool aphi_run_needs_preamble(aphi_run_state *r, int64_t connection)
+{
+    const aphi_preamble *p = preamble_of(r, connection);
+    bool is_shut = aphi_outstanding_peer(&r->outstanding, connection)->is_shut;
+    return !p->is_active && (!is_open(r, connection) || !p->step || is_shut);
+}
+
 bool aphi_run_prepare_connection(aphi_run_state *r, int64_t connection)
 {
     aphi_preamble *p = preamble_of(r, connection);
-    bool is_shut = aphi_outstanding_peer(&r->outstanding, connection)->is_shut;
-    if (p->is_active || (is_open(r, connection) && p->step && !is_shut))
+    if (!aphi_run_needs_preamble(r, connection))
         return !p->is_active;
     if (r->model->connections)
         aphi_run_open_connection(r, connection);
@@ -127,6 +134,11 @@ void aphi_run_continue_preamble(aphi_run_state *r, int64_t connection, aph_value
         return;
     perform_step(r, connection, message);
     preamble_of(r, connection)->step++;
+}
+
+bool aphi_run_is_in_preamble_on(aphi_run_state *r, int64_t connection)
+{
+    return preamble_of(r, connection)->is_active;
 }
 
 bool aphi_run_is_in_preamble(const aphi_run_state *r)

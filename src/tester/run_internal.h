@@ -185,9 +185,12 @@ void aphi_run_connection_ended(aphi_run_state *r, int64_t connection, aph_value 
 /* Begins the preamble if a message is to be sent on a connection that is not open. Returns true if the connection is
  * ready for the message. */
 bool aphi_run_prepare_connection(aphi_run_state *r, int64_t connection);
+/* Returns true if a preamble must be performed before a message is sent on the connection, and has not begun. */
+bool aphi_run_needs_preamble(aphi_run_state *r, int64_t connection);
 /* Call it when a message has arrived on the connection. */
 void aphi_run_continue_preamble(aphi_run_state *r, int64_t connection, aph_value message);
-/* Returns true if a preamble waits for a message. */
+/* Returns true if a preamble waits for a message; on that connection, or on any. */
+bool aphi_run_is_in_preamble_on(aphi_run_state *r, int64_t connection);
 bool aphi_run_is_in_preamble(const aphi_run_state *r);
 /* Call it when the connection has ended. */
 void aphi_run_abandon_preamble(aphi_run_state *r, int64_t connection);

@@ -70,8 +70,10 @@ static void end_by_verdict(aphi_run_state *r, aph_verdict verdict)
     r->judging.rejected_event = 1 + aphi_run_log_find(&r->log, aphi_oracle_feed_last(r->judging.feed), &connection);
     if (fault == APH_FAULT_ANSWER)
         aphi_run_end(r, APHI_RUN_FAIL, "connection %lld: response without a request", (long long)connection);
-    else if (fault)
+    else if (fault == APH_FAULT_REQUEST)
         aphi_run_end_fault(r, fault, "%s", message);
+    else if (fault)
+        aphi_run_end_fault(r, fault, "model %s: %s", r->model->name, message);
     else if (verdict == APH_FAIL)
         aphi_run_end(r, APHI_RUN_FAIL, "the model cannot explain the observations");
     else

@@ -140,8 +140,22 @@ static void format_trace_line(aphi_buffer *out, const aphi_run_event *e)
     aphi_buffer_str(out, "}\n");
 }
 
+static void count_signal(aphi_connection_counts *c, const aphi_run_event *e)
+{
+    if (e->kind == APHI_RUN_EVENT_RECEIVED) {
+        c->closed_by_server += e->message == APH_CLOSED;
+        c->reset_by_server += e->message == APH_BROKEN;
+    } else {
+        c->opened += e->message == APH_OPENED;
+        c->half_closed += e->message == APH_CLOSED;
+        c->closed += e->message == APH_LEFT;
+        c->aborted += e->message == APH_BROKEN;
+    }
+}
+
 void aphi_run_log_event(aphi_run_log *log, const aphi_run_event *e, uint64_t number)
 {
+    count_signal(&log->connections, e);
     if (log->newer_count == HALF || log->newer.n >= half_bytes())
         discard_older_half(log);
     entry stored = {*e, number};

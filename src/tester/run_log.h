@@ -29,6 +29,7 @@ typedef struct aphi_run_log {
     bool actions_cut;           /* there were too many actions to store them all */
 
     uint64_t requests, responses;
+    aphi_connection_counts connections;
     aphi_kind_count kinds[APHI_KINDS_MAX];
     uint32_t kind_count;
 

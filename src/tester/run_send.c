@@ -12,6 +12,7 @@
 #include "tester/run_internal.h"
 
 #include "codec/codec_internal.h"
+#include "tree/model_calls.h"
 #include "value/heap.h"
 
 #include <stdlib.h>
@@ -156,8 +157,8 @@ static aphi_deferred_action find_partition(const aphi_run_state *r, const aphi_a
     if (!m->alone || !a->send)
         return (aphi_deferred_action){.action = *a};
     aph_value message = aphi_expression_fill(a->send, r->labelled, m->functions);
-    return (aphi_deferred_action){.action = *a, .part = m->part ? m->part(message) : APH_NIL,
-                                  .alone = m->alone(message)};
+    return (aphi_deferred_action){.action = *a, .part = m->part ? aphi_model_part(m, message) : APH_NIL,
+                                  .alone = aphi_model_alone(m, message)};
 }
 
 /* n: deferred actions that come before it. */
@@ -195,12 +196,6 @@ static bool has_room(aphi_run_state *r, const aphi_action *a)
     return r->options->script || in_flight < r->options->depth;
 }
 
-/* Returns true if the connection of the action is open, if the action needs that. */
-static bool is_prepared(aphi_run_state *r, const aphi_action *a)
-{
-    bool sends = a->send && !aphi_is_signal(a->send);
-    return !r->model->preamble || !sends || aphi_run_prepare_connection(r, a->connection);
-}
 
 /* ---- the next action --------------------------------------------------------------------------------------------- */
 
@@ -275,7 +270,7 @@ static bool is_known_request(aphi_run_state *r, int64_t label, int64_t name, aph
 static int64_t patience_of(const aphi_run_state *r, aph_value message)
 {
     bool asks = r->model->patience_ms && !r->options->overrules_model;
-    int64_t ms = asks ? r->model->patience_ms(message) : 0;
+    int64_t ms = asks ? aphi_model_patience_ms(r->model, message) : 0;
     return ms <= 0 ? 0 : ms < INT64_MAX / 1000000 ? ms * 1000000 : INT64_MAX;
 }
 
@@ -301,12 +296,13 @@ void aphi_run_send_message(aphi_run_state *r, int64_t connection, int64_t label,
     if (label)
         aphi_labelled_add(r->labelled, label, message);
     uint64_t number = r->judging.feed ? aphi_oracle_feed_sent(r->judging.feed, name, message, r->now) : 0;
+    aph_value part = m->alone && m->part ? aphi_model_part(m, message) : APH_NIL;
     int64_t rested_ns = aphi_outstanding_rested_ns(&r->outstanding, connection, r->now);
     aphi_outstanding_push(&r->outstanding, connection,
                           &(aphi_outstanding_request){.label = label, .number = number, .sent_at = r->now,
                                                       .rested_ns = rested_ns, .kind = kind, .message = message,
-                                                      .part = m->alone && m->part ? m->part(message) : APH_NIL,
-                                                      .alone = m->alone && m->alone(message),
+                                                      .part = part,
+                                                      .alone = m->alone && aphi_model_alone(m, message),
                                                       .patience_ns = patience_of(r, message)});
     aphi_run_note(r, APHI_RUN_EVENT_SENT, connection, label, message, number);
 }
@@ -317,30 +313,66 @@ static void rename_wait(aphi_action *a, int64_t old, int64_t label)
         a->waits_for = label + 1;
 }
 
-/* Labels increase in a script, even if an action was deferred. */
-static void keep_labels_rising(aphi_run_state *r, aphi_action *a)
-{
-    aphi_sending *s = &r->sending;
-    if (a->label < s->last_label) {
-        int64_t old = a->label;
-        a->label = aphi_generator_rename(s->generator, a->connection, old);
-        rename_wait(&s->next, old, a->label);
-        for (size_t i = 0; i < s->deferred_count; i++)
-            rename_wait(&s->deferred[i].action, old, a->label);
-    }
-    s->last_label = a->label;
-}
-
 /* Opens or ends a connection. A model without connections does not receive the opening, and an end is a close. */
 static void perform_signal(aphi_run_state *r, const aphi_action *a)
 {
     bool opens = a->send == APH_OPENED;
-    if (opens && r->model->connections)
+    if (opens && r->model->preamble)
+        aphi_run_prepare_connection(r, a->connection);
+    else if (opens && r->model->connections)
         aphi_run_open_connection(r, a->connection);
     else if (r->model->connections)
         aphi_run_end_connection(r, a->connection, a->send ? a->send : APH_LEFT);
     else if (!opens)
         aphi_run_close_connection(r, a->connection);
+}
+
+/* Gives the action a new label, above all others, and returns the old one. */
+static int64_t relabel(aphi_run_state *r, aphi_action *a)
+{
+    aphi_sending *s = &r->sending;
+    int64_t old = a->label;
+    a->label = aphi_generator_rename(s->generator, a->connection, old);
+    rename_wait(&s->next, old, a->label);
+    for (size_t i = 0; i < s->deferred_count; i++)
+        rename_wait(&s->deferred[i].action, old, a->label);
+    return old;
+}
+
+/* Labels increase in a script, even if an action was deferred. */
+static void keep_labels_rising(aphi_run_state *r, aphi_action *a)
+{
+    if (a->label < r->sending.last_label)
+        relabel(r, a);
+    r->sending.last_label = a->label;
+}
+
+/* Logs the opening of the connection, for the preamble that precedes the request: if the preamble fails, the request is
+ * never sent, and the opening alone repeats the failure. In a script, the opening gets the label before that of the
+ * request; if an action has it, the opening is not logged. */
+static void log_opening(aphi_run_state *r, aphi_action *request)
+{
+    aphi_sending *s = &r->sending;
+    int64_t label = s->generator ? relabel(r, request) : request->label - 2;
+    if (s->generator && label < s->last_label)
+        label = relabel(r, request);
+    if (label <= s->last_label)
+        return;
+    s->last_label = label;
+    aphi_run_log_action(&r->log, &(aphi_action){.label = label, .connection = request->connection, .send = APH_OPENED});
+}
+
+/* Returns true if no preamble is in progress on the connection of the action, and the connection is open if the action
+ * needs that. */
+static bool is_prepared(aphi_run_state *r, aphi_action *a)
+{
+    if (!r->model->preamble)
+        return true;
+    if (!a->send || aphi_is_signal(a->send))
+        return !aphi_run_is_in_preamble_on(r, a->connection);
+    if (aphi_run_needs_preamble(r, a->connection))
+        log_opening(r, a);
+    return aphi_run_prepare_connection(r, a->connection);
 }
 
 static void perform_action(aphi_run_state *r, aphi_action *a)

@@ -267,13 +267,20 @@ bool aphi_run_is_quiet(aphi_run_state *r)
     return quiet == APH_PASS || (quiet == APH_UNKNOWN && aphi_silence_is_idle(&r->silence, r->now));
 }
 
-/* Returns true if the next action waits for a message or for quiet, but responses do not belong to requests, so that
- * only the model determines the messages that are due. */
+/* Returns true if a preamble waits for a message, and the model determines whether it is due. */
+static bool has_pending_preamble(const aphi_run_state *r)
+{
+    return aphi_run_is_in_preamble(r) && !r->mode.lossy && r->judging.feed && !r->outstanding.any_closed;
+}
+
+/* Returns true if a preamble waits for a message, or the next action waits for quiet, but responses do not belong to
+ * requests, so that only the model determines the messages that are due. */
 static bool waits_for_model(const aphi_run_state *r)
 {
     const aphi_sending *s = &r->sending;
-    return !r->mode.paired && !r->mode.lossy && r->judging.feed && !r->outstanding.any_closed &&
-           (aphi_run_is_in_preamble(r) || (r->model->connections && s->has_next && s->next.wait == APHI_WAIT_QUIET));
+    bool quiet = !r->mode.paired && !r->mode.lossy && r->judging.feed && !r->outstanding.any_closed &&
+                 r->model->connections && s->has_next && s->next.wait == APHI_WAIT_QUIET;
+    return quiet || has_pending_preamble(r);
 }
 
 /* The same, when the silence has lasted too long. */
@@ -281,9 +288,13 @@ static bool is_starved_by_model(aphi_run_state *r)
 {
     if (!aphi_silence_has_lasted(&r->silence, r->now, aphi_silence_limit(&r->silence)))
         return false;
-    if (aphi_run_probe_quiet(r) == APH_FAIL)
+    aph_verdict quiet = aphi_run_probe_quiet(r);
+    if (quiet == APH_FAIL)
         return true;
-    if (aphi_run_is_in_preamble(r))
+    if (has_pending_preamble(r) && quiet == APH_UNKNOWN)
+        APHI_JUDGE_AND_END(r, APHI_RUN_UNKNOWN, "the preamble of the model waits for a message; whether the model "
+                           "sends it is too hard to decide");
+    else if (has_pending_preamble(r))
         aphi_run_end_fault(r, APH_FAULT_PROMISE, "the preamble of the model waits for a message that the model does "
                            "not send; correct the preamble or the model");
     return false;
@@ -334,7 +345,7 @@ static bool is_settled(aphi_run_state *r)
 /* Waits long enough for duplicated responses. */
 static bool is_complete(aphi_run_state *r)
 {
-    return aphi_run_has_sent_all(r) && aphi_net_idle(r->net) && is_settled(r);
+    return aphi_run_has_sent_all(r) && aphi_net_idle(r->net) && !has_pending_preamble(r) && is_settled(r);
 }
 
 void aphi_run_check_silence(aphi_run_state *r)

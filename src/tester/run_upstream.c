@@ -7,6 +7,7 @@
 #include "tester/run_internal.h"
 
 #include "codec/codec_internal.h"
+#include "tree/model_calls.h"
 
 #include <string.h>
 
@@ -58,12 +59,6 @@ static bool has_held_call(const aphi_calls *c, int64_t connection)
     return false;
 }
 
-static aph_value response_to(const aph_model *model, const aphi_arrival *a, uint64_t number)
-{
-    return model->respond_at ? model->respond_at(aph_origin_of(a->connection), a->message, number)
-                             : model->respond(a->message, number);
-}
-
 void aphi_run_receive_call(aphi_run_state *r, const aphi_arrival *a)
 {
     aphi_calls *c = &r->calls;
@@ -74,7 +69,8 @@ void aphi_run_receive_call(aphi_run_state *r, const aphi_arrival *a)
     aphi_run_note(r, APHI_RUN_EVENT_RECEIVED, a->connection, 0, a->message, number);
     if (!r->model->respond)
         return;
-    aphi_held_call call = {a->connection, c->current, response_to(r->model, a, c->count++)};
+    aph_value response = aphi_model_respond(r->model, aph_origin_of(a->connection), a->message, c->count++);
+    aphi_held_call call = {a->connection, c->current, response};
     if (!r->model->calls_apart || (!has_held_call(c, a->connection) && aphi_choice_chance(&c->choice, 1, 2))) {
         answer_call(r, &call);
         return;

@@ -15,6 +15,7 @@
 #include <antiphon/oracle.h>
 #include "trace/json_scan.h"
 #include "trace/reader.h"
+#include "tree/model_calls.h"
 
 enum { PROCESS, TYPE, F, VALUE, KEY, ERROR, TIME, INDEX, KEYS };
 static const char *const keys[KEYS] = {"process", "type", "f", "value", "key", "error", "time", "index"};
@@ -136,7 +137,7 @@ static int read_invoke(aphi_trace *t, const operation *op, aphi_open_queue *queu
 static bool answer_of(const aphi_trace *t, aph_value request, aph_jepsen end, aph_value value, aph_value *answer)
 {
     if (t->model && t->model->jepsen)
-        return t->model->jepsen(request, end, value, answer);
+        return aphi_model_jepsen(t->model, request, end, value, answer);
     *answer = value;
     return end == APH_JEPSEN_OK;
 }

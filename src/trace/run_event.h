@@ -23,4 +23,19 @@ typedef struct aphi_run_event {
     aph_value message;
 } aphi_run_event;
 
+/* The openings and ends of connections that a model with .connections receives. */
+#define APHI_CONNECTION_COUNTS(X) \
+    X(opened)           /* by the client */ \
+    X(half_closed)      /* the client closed its side only */ \
+    X(closed)           /* the client closed both sides */ \
+    X(aborted)          /* the client reset it */ \
+    X(closed_by_server) \
+    X(reset_by_server)
+
+typedef struct aphi_connection_counts {
+#define X(name) uint64_t name;
+    APHI_CONNECTION_COUNTS(X)
+#undef X
+} aphi_connection_counts;
+
 #endif

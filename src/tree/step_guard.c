@@ -21,6 +21,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -32,7 +33,7 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-enum { ALTERNATE_STACK = 64 * 1024, TICK_NS = 10000000 };
+enum { ALTERNATE_STACK = 64 * 1024, TICK_NS = 10000000, FUNCTIONS = 16 /* a power of two */ };
 int64_t aphi_guard_step_ns = 5000000000;
 static const struct {
     int signal;
@@ -58,7 +59,13 @@ static _Thread_local struct {
     bool overfull;
     bool armed, timed;
     timer_t timer;
-    code_range model_code, network_code;
+    code_range model_code, network_code, called_code;
+    struct called_function {
+        uintptr_t address;
+        code_range code;
+    } functions[FUNCTIONS];   /* a cache, by address */
+    aph_fault call_fault;
+    char call_message[160];
     void *alternate;
     stack_t old_stack;
     struct sigaction old_crash[CRASHES], old_tick;
@@ -104,13 +111,20 @@ static bool is_inside(code_range code, uintptr_t address)
     return address >= code.low && address < code.high;
 }
 
+/* Returns true if the running step or call is to be abandoned. */
+static bool is_to_escape(void)
+{
+    return guard.inside && (guard.inside->call ? guard.stuck || aphi_guard_stopped() : guard.expired || called_off);
+}
+
 static void on_tick(int signal, siginfo_t *info, void *context)
 {
     (void)signal;
     (void)info;
     check_times(aphi_clock_ns(), aphi_clock_cpu_ns());
     uintptr_t at = interrupted_address(context);
-    if (!guard.expired || !guard.inside || !(is_inside(guard.model_code, at) || is_inside(guard.network_code, at)))
+    if (!is_to_escape() || !(is_inside(guard.model_code, at) || is_inside(guard.network_code, at) ||
+                             (guard.inside->call && is_inside(guard.called_code, at))))
         return;
     sigset_t tick; /* the jump does not restore the mask */
     sigemptyset(&tick);
@@ -162,10 +176,16 @@ static code_range code_around(uintptr_t address)
     return s.found;
 }
 
+/* Returns an empty range for a function of the library. */
+static code_range code_of_function(uintptr_t function)
+{
+    code_range its = code_around(function), ours = code_around((uintptr_t)aphi_guard_arm);
+    return its.low == ours.low ? (code_range){0, 0} : its;
+}
+
 static code_range code_of(const aph_model *model)
 {
-    code_range its = code_around((uintptr_t)model->step), ours = code_around((uintptr_t)aphi_guard_arm);
-    return its.low == ours.low ? (code_range){0, 0} : its;
+    return code_of_function((uintptr_t)model->step);
 }
 
 /* ---- arming ------------------------------------------------------------------------------------------------------ */
@@ -202,14 +222,14 @@ static void start_timer(void)
 /* Called when the heap grows, where library code can be abandoned. */
 static void on_more_memory(void)
 {
-    bool overfull = guard.memory && aphi_heap_size() > guard.memory;
-    if (!guard.inside || !(overfull || aphi_guard_expired()) || aphi_z3_is_running())
+    bool overfull = guard.inside && !guard.inside->call && guard.memory && aphi_heap_size() > guard.memory;
+    if (!(overfull || is_to_escape()) || aphi_z3_is_running())
         return;
     guard.overfull |= overfull;
     siglongjmp(guard.inside->escape, APHI_ESCAPE_TIME);
 }
 
-void aphi_guard_arm(const aph_model *model, int64_t deadline_ns, size_t memory)
+static void arm(code_range code, int64_t deadline_ns, size_t memory)
 {
     aphi_guard_disarm();
     guard.armed = true;
@@ -220,10 +240,15 @@ void aphi_guard_arm(const aph_model *model, int64_t deadline_ns, size_t memory)
     guard.memory = memory;
     guard.overfull = false;
     aphi_heap_watch = on_more_memory;
-    guard.model_code = code_of(model);
+    guard.model_code = code;
     guard.network_code = (code_range){0, 0};
     catch_crashes();
     start_timer();
+}
+
+void aphi_guard_arm(const aph_model *model, int64_t deadline_ns, size_t memory)
+{
+    arm(code_of(model), deadline_ns, memory);
 }
 
 void aphi_guard_include(const aph_model *network)
@@ -287,7 +312,7 @@ bool aphi_guard_stuck(void)
 
 void aphi_guard_enter(aphi_guarded *g)
 {
-    g->crash = NULL;
+    g->crash = g->call = NULL;
     g->outer = guard.inside;
     guard.entered++;
     guard.inside = g;
@@ -305,4 +330,63 @@ void aphi_guard_crash(const char *what)
         return;
     guard.inside->crash = what;
     siglongjmp(guard.inside->escape, APHI_ESCAPE_CRASH);
+}
+
+/* ---- other functions of a model ---------------------------------------------------------------------------------- */
+
+static code_range called_code(uintptr_t function)
+{
+    struct called_function *f = &guard.functions[function / 16 % FUNCTIONS];
+    if (f->address != function)
+        *f = (struct called_function){function, code_of_function(function)};
+    return f->code;
+}
+
+bool aphi_guard_begin_call(aphi_guarded *g, const char *name, void (*function)(void))
+{
+    code_range code = called_code((uintptr_t)function);
+    bool is_ours = !code.high;
+    g->call = NULL;
+    if (is_ours || guard.inside)
+        return true;
+    if (guard.call_fault)
+        return false;
+    if (!guard.armed)
+        arm((code_range){0, 0}, 0, 0);
+    guard.called_code = code;
+    aphi_guard_enter(g);
+    g->call = name;
+    g->has_ended = false;
+    return true;
+}
+
+static void keep_fault(aph_fault fault, const char *name, const char *what)
+{
+    guard.call_fault = fault;
+    snprintf(guard.call_message, sizeof guard.call_message, "%s: %s", name, what);
+}
+
+void aphi_guard_end_call(aphi_guarded *g)
+{
+    if (!g->call)
+        return;
+    aphi_guard_leave(g);
+    if (g->has_ended)
+        return;
+    if (g->crash)
+        keep_fault(APH_FAULT_CRASH, g->call, g->crash);
+    else if (guard.stuck)
+        keep_fault(APH_FAULT_STUCK, g->call, "it does not end");
+    guard.stuck = guard.expired = 0;
+}
+
+aph_fault aphi_guard_call_fault(const char **message)
+{
+    *message = guard.call_message;
+    return guard.call_fault;
+}
+
+void aphi_guard_forget_call_fault(void)
+{
+    guard.call_fault = APH_FAULT_NONE;
 }

@@ -4,7 +4,7 @@
 #ifndef APHI_TREE_STEP_GUARD_H
 #define APHI_TREE_STEP_GUARD_H
 
-#include <antiphon/model.h>
+#include <antiphon/oracle.h>
 
 #include <setjmp.h>
 #include <signal.h>
@@ -40,6 +40,8 @@ bool aphi_guard_stopped(void);
 typedef struct aphi_guarded {
     sigjmp_buf escape;
     const char *crash; /* description of a crash */
+    const char *call;  /* the name of the function, if it is not the step */
+    bool has_ended;    /* the function has returned */
     struct aphi_guarded *outer;
 } aphi_guarded;
 
@@ -47,6 +49,16 @@ void aphi_guard_enter(aphi_guarded *g);
 void aphi_guard_leave(aphi_guarded *g);
 /* Abandons the running step, if there is one, as a crash does. The text is not copied. */
 void aphi_guard_crash(const char *what);
+
+/* For a call of another function of a model, such as .generate: leave it with aphi_guard_end_call; see model_calls.c. A
+ * function that crashes or does not end is a fault of the model, which is kept, and after it aphi_guard_begin_call
+ * returns false: no function is to be called. The guard need not be armed; its deadline and memory limit do not apply.
+ * Within a step, the step is guarded. */
+bool aphi_guard_begin_call(aphi_guarded *g, const char *name, void (*function)(void));
+void aphi_guard_end_call(aphi_guarded *g);
+/* Returns the fault of such a call in this thread, with a message. APH_FAULT_NONE: there was none. */
+aph_fault aphi_guard_call_fault(const char **message);
+void aphi_guard_forget_call_fault(void);
 
 enum { APHI_ESCAPE_TIME = 100, APHI_ESCAPE_CRASH };
 

@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "base/plain_text.h"
+#include "tree/model_calls.h"
 #include "tree/step.h"
 #include "tree/step_guard.h"
 
@@ -174,7 +175,7 @@ aph_tree *aph_tree_at(const aph_model *model, aph_value state)
 
 aph_tree *aph_tree_of(const aph_model *model)
 {
-    return aph_tree_at(model, model->initial ? model->initial(model) : aph_object());
+    return aph_tree_at(model, aphi_model_initial(model));
 }
 
 aph_value aph_tree_state(aph_tree *t)

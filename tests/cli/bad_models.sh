@@ -85,11 +85,24 @@ err version
 # Crashes are reported with the model's name, with one worker and with two.
 model crash '*(volatile int *)zero = 1; aph_send(m, q.from, aph_str("ok"));'
 run 38 check "$dir/crash.c" "$dir/trace"
-err 'model crash'
-err SIGSEGV
+err 'model crash: invalid memory access (SIGSEGV); the step received "x" on connection 1, in the state {}'
 run 38 check -j 2 "$dir/crash.c" "$dir/trace" "$dir/trace"
 model aborts 'if (!zero) abort(); aph_send(m, q.from, aph_str("ok"));'
 run 38 check "$dir/aborts.c" "$dir/trace"
+
+# The message and the state that the step was given are reported, shortened, in live tests as well.
+model crash 'if (aph_field(*state, "long")) *(volatile int *)zero = 1; *state = aph_put(*state, "long", q.message); aph_send(m, q.from, q.message);' \
+    '.connections = false, .shape = "[\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"]"'
+model echo 'aph_send(m, q.from, q.message);'
+run 38 test "$dir/crash.c" --run "'$ANTIPHON' serve --port {port} '$dir/echo.c'" --seed 1 --folder "$dir/folder"
+err 'model crash: invalid memory access (SIGSEGV); the step received "aaaa'
+err 'aaaa... on connection '
+err ', in the state {"long":"aaaa'
+printf '%s\n' '{"conn":1,"open":true}' >"$dir/opening"
+model opening 'if (q.message == APH_OPENED) *(volatile int *)zero = 1; aph_send(m, q.from, aph_str("ok"));' '.connections = true'
+printf '%s\n' '{"conn":1,"recv":"ok"}' >>"$dir/opening"
+run 38 check "$dir/opening.c" "$dir/opening"
+err 'the step received APH_OPENED on connection 1, in the state {}'
 
 # Models that end the process, in a step and elsewhere.
 for end in exit _exit _Exit quick_exit; do
@@ -192,6 +205,74 @@ run 3 check --memory 100 "$dir/grows.c" "$dir/trace"
 model floods 'for (;;) aph_send(m, q.from, aph_str("ok"));'
 run 39 check --memory 64 "$dir/floods.c" "$dir/trace"
 err 'sends more than a million messages'
+
+# Other functions of a model: one that crashes, or does not end, is reported in live tests as a step is.
+
+# live CODE NAME HELPERS FIELDS: tests a model, whose function `wrong` fails, against a server of the model `right`.
+live() {
+    cat >"$dir/$2.c" <<END
+#include <antiphon/model.h>
+static volatile long zero;
+static void wrong(void) { $bad }
+static void step(aph *m, aph_value *state)
+{
+    (void)state, (void)wrong;
+    aph_request q = aph_recv(m);
+    aph_send(m, q.from, aph_str("${answer:-ok}"));
+}
+$3
+static const aph_model model = {.version = APH_MODEL_VERSION, .name = "$2", .step = step, $4};
+APH_MODEL(model)
+END
+    rm -rf "$dir/folder"
+    run "$1" test "$dir/$2.c" --run "'$ANTIPHON' serve --port {port} '$dir/right.c'" --seed 1 --messages 200 \
+        --folder "$dir/folder" --no-shrink
+}
+shape='.shape = "[\"x\"]"'
+encode='static bool encode(const aph_codec *c, aph_side s, aph_value v, aph_sink *out) { (void)c, (void)s, (void)v;'
+decode='static aph_decoded decode(const aph_codec *c, aph_wire *w) { (void)c;'
+encoded='aph_sink_put(out, "\"x\"\n", 4); return true; }'
+decoded='w->message = aph_str("ok"); w->used = w->count; return APH_DECODED; }'
+codec='static const aph_codec codec = {.name = "c", .decode = decode, .encode = encode};'
+bad='' live 0 right '' ".rpc = true, $shape"
+for bad in '*(volatile int *)zero = 1;' 'for (volatile long i = 0;; i++) ;'; do
+    case $bad in for*) code=39 text='it does not end' ;; *) code=38 text='invalid memory access (SIGSEGV)' ;; esac
+    live $code preamble 'static aph_value preamble(const aph_preamble *p) { wrong(); return p->step ? APH_NIL : aph_str("x"); }' \
+        ".preamble = preamble, $shape"
+    err "model preamble: .preamble: $text"
+    live $code generate 'static aph_value generate(aph_gen *g) { (void)g; wrong(); return aph_str("x"); }' '.rpc = true, .generate = generate'
+    err "model generate: .generate: $text"
+    live $code decode "$decode wrong(); $decoded $encode $encoded $codec" ".rpc = true, .codec = &codec, $shape"
+    err "model decode: the codec's decode: $text"
+    answer=no live $code words 'static aph_value words(aph_value q) { wrong(); return APH_ARRAY_OF(q); }' ".rpc = true, .words = words, $shape"
+    out 'the model cannot explain the observations'
+    err "the model: .words: $text"
+done
+bad='*(volatile int *)zero = 1;'
+code=38 text='invalid memory access (SIGSEGV)'
+live $code kind 'static const char *kind(aph_value q) { (void)q; wrong(); return "x"; }' ".rpc = true, .kind = kind, $shape"
+err "model kind: .kind: $text"
+live $code part 'static aph_value part(aph_value q) { wrong(); return q; }' ".rpc = true, .part = part, $shape"
+err "model part: .part: $text"
+live $code alone 'static bool alone(aph_value q) { (void)q; wrong(); return true; }' ".rpc = true, .alone = alone, $shape"
+err "model alone: .alone: $text"
+live $code reads 'static bool reads(aph_value q, aph_value a) { wrong(); return q == a; }' ".rpc = true, .reads = reads, $shape"
+err "model reads: .reads: $text"
+live $code commute 'static bool commute(aph_value a, aph_value b) { wrong(); return a == b; }' ".rpc = true, .commute = commute, $shape"
+err "model commute: .commute: $text"
+live $code initial 'static aph_value initial(const aph_model *m) { (void)m; wrong(); return aph_object(); }' ".rpc = true, .initial = initial, $shape"
+err "model initial: .initial: $text"
+live $code patience 'static int64_t patience(aph_value q) { (void)q; wrong(); return 0; }' ".rpc = true, .patience_ms = patience, $shape"
+err "model patience: .patience_ms: $text"
+live $code encode "$decode $decoded $encode wrong(); $encoded $codec" ".rpc = true, .codec = &codec, $shape"
+err "model encode: the codec's encode: $text"
+# In a check, and in a server.
+run $code check "$dir/reads.c" "$dir/trace"
+err "model reads: .reads: $text"
+run $code check "$dir/initial.c" "$dir/trace"
+err "model initial: .initial: $text"
+run $code serve "$dir/initial.c" --port 0
+err '.initial'
 
 # A compiled model is kept in the home folder, if there is no other folder for it.
 model kept 'aph_send(m, q.from, aph_str("ok"));'

@@ -23,6 +23,9 @@ live() {
 
 for server in greeter limit chat login session; do
     live 0 $server '' --seed 1 --messages 600
+    check 'the ends of connections are not counted' grep -qE \
+        '^[1-9][0-9]* connections: [0-9]+ half-closed, [0-9]+ closed and [0-9]+ aborted by the tester, [0-9]+ closed and [0-9]+ reset by the subject$' \
+        "$dir/out"
     for fault in $($servers $server); do
         rm -rf "$folder"
         title="test $server, $fault"
@@ -33,6 +36,16 @@ for server in greeter limit chat login session; do
         if [ $code -ne 1 ] && [ $code -ne 8 ]; then fail "exit code $code, not 1 or 8"; fi
     done
 done
+
+live 0 greeter '' --seed 1 --messages 600 --json
+# The counts are those of the traces of all runs; the last trace has its share of them.
+check 'wrong counts of connections' "$python" -S - "$dir/out" <<'END'
+import json, sys
+counts = json.load(open(sys.argv[1]))['connections']
+assert list(counts) and counts['opened'] > 0, counts
+assert counts['closed_by_server'] + counts['reset_by_server'] + counts['closed'] + counts['aborted'] <= counts['opened'], counts
+assert all(counts[end] > 0 for end in ('half_closed', 'closed', 'aborted', 'closed_by_server')), counts
+END
 
 # ---- shrinking, and the script -----------------------------------------------------------------------------------------
 
@@ -99,6 +112,40 @@ model deaf '.connections = true' 'aph_send(m, 1, aph_str("x"));'
 run 38 check "$dir/deaf.c" "$dir/trace.jsonl"
 err 'the step never receives'
 
+# ---- resets ------------------------------------------------------------------------------------------------------------
+
+# A server may refuse a connection by a reset if the model may close it at once; the tester does not take it for dead.
+cat >"$dir/resets.py" <<'END'
+import socket, struct, sys, threading
+listener = socket.create_server(('127.0.0.1', int(sys.argv[1])), backlog=128)
+def serve(peer):
+    try:
+        while data := peer.recv(4096): peer.sendall(data)
+    except OSError: pass
+    peer.close()
+number = 0
+while True:
+    peer, _ = listener.accept()
+    number += 1
+    if number % 2:
+        threading.Thread(target=serve, args=(peer,), daemon=True).start()
+    else:
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+        peer.close()
+END
+# refuses NAME CONDITION: a model that refuses a connection under the condition and otherwise echoes.
+refuses() {
+    model "$1" '.connections = true, .codec = &aph_codec_lines' 'aph_request q = aph_recv(m);
+    if (q.message == APH_OPENED ? '"$2"' : q.message == APH_CLOSED || q.message == APH_BROKEN) aph_close(m, q.from);
+    else if (q.message != APH_OPENED) aph_send(m, q.from, q.message);'
+}
+refuses sometimes 'aph_either(m, "serves", "refuses")'
+refuses never 'false'
+rm -rf "$folder"
+run 0 test "$dir/sometimes.c" --run "$python -S $dir/resets.py {port}" --folder "$folder" --seed 1 --messages 1000
+run 1 test "$dir/never.c" --run "$python -S $dir/resets.py {port}" --folder "$folder" --seed 1 --messages 1000
+out 'the model cannot explain the observations'
+
 # ---- preambles ---------------------------------------------------------------------------------------------------------
 
 model refused '.connections = true, .preamble = preamble' 'aph_request q = aph_recv(m); if (aph_str_is(q.message, "login")) aph_close(m, q.from);' \
@@ -106,7 +153,8 @@ model refused '.connections = true, .preamble = preamble' 'aph_request q = aph_r
 rm -rf "$folder"
 run 9 test "$dir/refused.c" --run "$ANTIPHON serve $dir/refused.c --port {port}" --folder "$folder" --seed 1 --no-shrink
 out '32 connections in a row ended before the preamble of the model was complete'
-if [ -n "$(find "$folder" -name '*.script')" ]; then fail 'a script without actions is kept'; fi
+script=$(find "$folder" -name '*.script')
+run 9 replay "$script" "$dir/refused.c" --run "$ANTIPHON serve $dir/refused.c --port {port}"
 model endless '.preamble = preamble' 'aph_request q = aph_recv(m); aph_send(m, q.from, q.message);' \
     'static aph_value preamble(const aph_preamble *p) { (void)p; return aph_str("login"); }'
 rm -rf "$folder"
@@ -120,5 +168,37 @@ model unanswered '.connections = true, .preamble = preamble' 'aph_request q = ap
 rm -rf "$folder"
 run 41 test "$dir/unanswered.c" --run "$ANTIPHON serve $dir/unanswered.c --port {port}" --folder "$folder" --seed 1 --patience 1 --no-shrink
 err 'the preamble of the model waits for a message that the model does not send'
+# The opening is an action, so that a failure during the preamble is confirmed and shrunk.
+begins='static aph_value preamble(const aph_preamble *p) { return p->step ? APH_NIL : aph_str("ping"); }'
+echoes='aph_request q = aph_recv(m); if (q.message == APH_CLOSED || q.message == APH_BROKEN) aph_close(m, q.from);
+    else if (q.message != APH_OPENED) aph_send(m, q.from, q.message);'
+model echo '.connections = true, .preamble = preamble' "$echoes" "$begins"
+model silent '.connections = true' 'aph_request q = aph_recv(m); if (q.message == APH_CLOSED || q.message == APH_BROKEN) aph_close(m, q.from);'
+model denies '.connections = true' 'aph_request q = aph_recv(m); if (q.message == APH_CLOSED || q.message == APH_BROKEN) aph_close(m, q.from);
+    else if (q.message != APH_OPENED) aph_send(m, q.from, aph_str("no"));'
+rm -rf "$folder"
+run 0 test "$dir/echo.c" --run "$ANTIPHON serve $dir/echo.c --port {port}" --folder "$folder" --seed 1 --messages 500
+rm -rf "$folder"
+run 8 test "$dir/echo.c" --run "$ANTIPHON serve $dir/silent.c --port {port}" --folder "$folder" --seed 1 --patience 1 --no-shrink
+run 8 replay "$(find "$folder" -name '*.script')" "$dir/echo.c" --run "$ANTIPHON serve $dir/silent.c --port {port}" --patience 1
+# The request is marked, not the opening of the connection, and the message that is due is named.
+out '✗ "ping"'
+out 'expected "ping"'
+no_out '✗ opens'
+no_out 'later message'
+rm -rf "$folder"
+run 1 test "$dir/echo.c" --run "$ANTIPHON serve $dir/denies.c --port {port}" --folder "$folder" --seed 1
+out 'reproduced in 10 of 10 runs'
+run 1 replay "$(find "$folder" -name '*.script')" "$dir/echo.c" --run "$ANTIPHON serve $dir/denies.c --port {port}"
+# A preamble that waits for a greeting, which the model never sends.
+model awaits '.connections = true, .preamble = preamble' "$echoes" \
+    'static aph_value preamble(const aph_preamble *p) { return p->step ? APH_NIL : APH_AWAIT; }'
+model awaits-rpc '.rpc = true, .preamble = preamble' 'aph_request q = aph_recv(m); aph_send(m, q.from, q.message);' \
+    'static aph_value preamble(const aph_preamble *p) { return p->step ? APH_NIL : APH_AWAIT; }'
+for name in awaits awaits-rpc; do
+    rm -rf "$folder"
+    run 41 test "$dir/$name.c" --run "$ANTIPHON serve $dir/$name.c --port {port}" --folder "$folder" --seed 1 --time 2
+    err 'the preamble of the model waits for a message that the model does not send'
+done
 
 finish

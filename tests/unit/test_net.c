@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -278,6 +279,42 @@ static void test_end_reset_refused(void **unused)
     finish(&p);
 }
 
+enum { RESETS = 300 };
+
+/* Accepts connections and resets each at once; half of them after a message. */
+static void *reset_connections(void *context)
+{
+    const peer *p = context;
+    for (int i = 0; i < RESETS; i++) {
+        int fd = accept(p->listener, NULL, NULL);
+        if (i % 2)
+            send_bytes(fd, "1\n");
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){1, 0}, sizeof(struct linger));
+        close(fd);
+    }
+    return NULL;
+}
+
+/* A connection that is reset before the tester has noticed that it is open was not refused. */
+static void test_reset_on_accept(void **unused)
+{
+    (void)unused;
+    peer p = {.count = 0};
+    pthread_t thread;
+    start(&p, NULL, false);
+    assert_int_equal(pthread_create(&thread, NULL, reset_connections, &p), 0);
+    for (int64_t i = 0; i < RESETS; i++) {
+        p.count = 0;
+        aphi_net_open_connection(p.net, i);
+        run_until(&p, 1 + (size_t)(i % 2));
+        if (i % 2)
+            expect(&p, 0, APHI_ARRIVED_MESSAGE, i, "1");
+        expect(&p, (size_t)(i % 2), APHI_ARRIVED_RESET, i, "reset");
+    }
+    pthread_join(thread, NULL);
+    finish(&p);
+}
+
 /* A connection that was reset with unsent bytes is not reopened to send them. */
 static void test_no_reconnect_for_unsent_bytes(void **unused)
 {
@@ -511,6 +548,7 @@ int main(void)
         cmocka_unit_test(test_pieces_after_a_whole_message),
         cmocka_unit_test(test_decodes_across_reads),
         cmocka_unit_test(test_end_reset_refused),
+        cmocka_unit_test(test_reset_on_accept),
         cmocka_unit_test(test_no_reconnect_for_unsent_bytes),
         cmocka_unit_test(test_close_and_reopen),
         cmocka_unit_test(test_full_socket),

@@ -89,6 +89,32 @@ static void test_counterexample(void **state)
           "              |       |                  or 2                     |\n");
 }
 
+/* A short run is drawn to its end, even if the failing message comes earlier. */
+static void test_short_run(void **state)
+{
+    (void)state;
+    aphi_run_event m[8];
+    aphi_run_diagram t;
+    forgetful(m, &t);
+    t.events += 2;
+    t.count = 3;
+    t.failing = 0;
+    t.allowed = t.script = APH_NIL;
+    draws(&t, &ascii, 0,
+          "       ms  conn 0  conn 1  conn 2                subject\n"
+          "              |       |       |                     |\n"
+          "  X 0.120     |<------+-------+--- X #2 \"ok\" -------|\n"
+          "              '-------+-------+--- expected a message that the model allows\n"
+          "    0.151     |       |<------+--- #4 \"ok\" ---------|\n"
+          "    0.310     |       |       |--- #5 get \"a\" ----->|\n");
+    draws(&t, &ascii, 2,
+          "       ms  conn 0                subject\n"
+          "              |                     |\n"
+          "  X 0.120     |<-- X #2 \"ok\" -------|\n"
+          "              '--- expected a message that the model allows\n"
+          "              :    ... 2 later messages\n");
+}
+
 static void test_colours(void **state)
 {
     (void)state;
@@ -357,6 +383,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counterexample),
+        cmocka_unit_test(test_short_run),
         cmocka_unit_test(test_colours),
         cmocka_unit_test(test_unknowns),
         cmocka_unit_test(test_report),
