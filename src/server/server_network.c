@@ -388,11 +388,16 @@ static bool may_rest(aphi_server *s)
     return true;
 }
 
-/* Nothing is in flight, so no packet for a closed connection will be emitted. */
+/* Forgets the connections whose sockets are closed, too, if nothing is in flight: no packet of them can follow. */
 static void forget_closed(aphi_server_network *n)
 {
-    if (n->network.at.state == n->network.model.initial(&n->network.model))
-        n->closed = aph_object();
+    aph_value closed = aph_object();
+    if (is_offered(n) || n->network.at.state != n->network.model.initial(&n->network.model))
+        return;
+    for (size_t i = 0; i < n->count; i++)
+        if (aph_has(n->closed, aph_int(n->clients[i]->number)))
+            closed = aph_set(closed, aph_int(n->clients[i]->number), aph_bool(true));
+    n->closed = closed;
 }
 
 /* Closes the connections of clients that will receive nothing more. */
