@@ -14,6 +14,7 @@ typedef struct aphi_branch {
     uint32_t fresh;             /* symbols are numbered below this */
     aph_value closed;           /* object: the connections that the server has closed */
     aph_value numbers;          /* object: connection that the server opened, as observed -> the model's number */
+    aph_value received;         /* array: connection and message of the packet that the server has received last */
     bool muted;                 /* the response to the latest request is lost */
     bool moved;                 /* since its name was last compared */
     size_t at;                  /* number of matched observations */

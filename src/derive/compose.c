@@ -17,6 +17,8 @@
 #include "tree/network_step.h"
 #include "value/heap.h"
 
+#include <inttypes.h>
+
 enum {
     ALLOWED_MAX = APHI_ALLOWED_SHOWN,
     IDLE_MAX = 20000, /* events without a receive of the server, or without an absorbed packet */
@@ -33,10 +35,10 @@ static bool has_passed(const aphi_int_map *map, int64_t connection, size_t at)
     return index && *index <= at;
 }
 
-/* Returns true if the client of the connection observes nothing more. */
+/* Returns true if the client of the connection observes nothing more, or waits for no response to a lost request. */
 static bool is_unobserved(const aphi_derivation *d, const aphi_branch *b, int64_t connection)
 {
-    return has_passed(&d->gone, connection, b->at) || has_passed(&d->ended, connection, b->at) ||
+    return connection >= LOST || has_passed(&d->gone, connection, b->at) || has_passed(&d->ended, connection, b->at) ||
            has_passed(&d->deaf, connection, b->at);
 }
 
@@ -242,7 +244,7 @@ static void leave(aphi_derivation *d, aphi_branch *b, int64_t connection)
 
 static void deliver(aphi_derivation *d, aphi_branch *b, aph_packet p)
 {
-    bool lost = p.connection >= LOST && p.connection - LOST < (int64_t)d->seen_count;
+    bool lost = p.connection >= LOST;
     if (lost)
         p.connection = d->seen[p.connection - LOST].connection;
     if (is_closed(b, p.connection))
@@ -254,11 +256,26 @@ static void deliver(aphi_derivation *d, aphi_branch *b, aph_packet p)
         b->in = aph_push(b->in, APH_ARRAY_OF(aph_int(p.connection), p.message));
 }
 
+/* A network may use other connections than those of the clients, but only to the server. */
+static bool has_connection(const aphi_derivation *d, const aphi_branch *b, const aph_packet *p)
+{
+    int64_t connection = p->connection;
+    if (connection >= LOST)
+        return connection - LOST < (int64_t)b->at && d->seen[connection - LOST].kind == APHI_SEEN_SENT;
+    return has_passed(&d->used, connection, b->at) || aphi_int_map_find(&d->addressed, connection) ||
+           (p->to_server && connection >= 0 && connection < APH_ACCEPTED);
+}
+
 /* Lines 13 to 17. */
 static bool emit(aphi_derivation *d, aphi_branch *b, aph_packet p)
 {
     d->stats.emitted++;
     b->moved = true;
+    if (!has_connection(d, b, &p)) {
+        aphi_derivation_fail(d, APH_FAULT_CALL, "network %s: it delivers a packet on connection %" PRId64
+                             ", which does not exist", d->network->name, p.connection);
+        return false;
+    }
     if (!p.to_server && !is_unobserved(d, b, p.connection)) {
         skip_unjudged(d, b);
         if (!has_next(d, b))
@@ -350,6 +367,7 @@ static bool send(aphi_derivation *d, aphi_branch *b, const aph_event *e)
     int64_t to = e->to;
     bool muted = b->muted;
     b->muted = false;
+    *aphi_int_map_at(&d->addressed, to) = true;
     aphi_branch_answer(&b->server, APH_NIL);
     if (!muted && !is_closed(b, to) && !is_unobserved(d, b, to))
         b->out = aph_push(b->out, aph_packet_value((aph_packet){false, to, said}));
@@ -365,7 +383,8 @@ static bool receive(aphi_derivation *d, aphi_branch *b)
     if (!aph_count(b->in))
         return step_network(d, b);
     b->idle = 0;
-    aphi_branch_answer(&b->server, first_of(&b->in));
+    b->received = first_of(&b->in);
+    aphi_branch_answer(&b->server, b->received);
     return true;
 }
 

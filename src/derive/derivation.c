@@ -85,6 +85,8 @@ void aphi_derivation_close(aphi_derivation *d)
     aph_root_remove(mark_derivation, d);
     drop_others(d);
     aphi_int_map_deinit(&d->opened);
+    aphi_int_map_deinit(&d->used);
+    aphi_int_map_deinit(&d->addressed);
     aphi_int_map_deinit(&d->shut);
     aphi_int_map_deinit(&d->gone);
     aphi_int_map_deinit(&d->ended);
@@ -150,6 +152,8 @@ size_t aphi_derivation_sent(aphi_derivation *d, uint64_t line, int64_t connectio
         return SIZE_MAX;
     size_t index = add(d, (aphi_seen){.kind = APHI_SEEN_SENT, .connection = connection, .message = message,
                                       .line = line});
+    uint64_t *first = aphi_int_map_at(&d->used, connection);
+    *first = *first ? *first : index + 1;
     if (message == APH_OPENED)
         *aphi_int_map_at(&d->opened, connection) = index + 1;
     if (message == APH_CLOSED)
@@ -275,6 +279,26 @@ static void note_model_fault(aphi_derivation *d)
         d->limit = aphi_guard_overfull() ? APH_LIMIT_MEMORY : APH_LIMIT_TIME;
 }
 
+static bool is_sent(const aphi_derivation *d, aph_value message)
+{
+    for (size_t i = 0; i < d->seen_count; i++)
+        if (d->seen[i].kind == APHI_SEEN_SENT && d->seen[i].message == message)
+            return true;
+    return false;
+}
+
+/* The model does not know a request. If no client has sent it, this is the fault of the network. */
+static void blame_network(aphi_derivation *d, const aphi_branch *b)
+{
+    const aphi_tree_fault *f = &d->model_fault;
+    if (f->model != &d->model || f->kind != APH_FAULT_REQUEST || is_sent(d, aph_at(b->received, 1)))
+        return;
+    char *text = aph_json_text(aph_at(b->received, 1), NULL);
+    aphi_derivation_fail(d, APH_FAULT_CALL, "network %s: it delivers the request %.200s, which no client has sent "
+                         "and the model %s does not know", d->network->name, text, f->model->name);
+    free(text);
+}
+
 static size_t bytes_of(const aphi_derivation *d)
 {
     return aphi_heap_size() + d->names.size * sizeof *d->names.slots + d->other_capacity * sizeof *d->others;
@@ -334,6 +358,7 @@ static bool run_next(aphi_derivation *d)
     while (!thrown && !current.settled && may_continue(d)) {
         d->stats.events++;
         thrown = !aphi_compose(d, &current) || is_abandoned(&current);
+        blame_network(d, &current);
     }
     d->current = NULL;
     if (current.settled)
@@ -416,6 +441,7 @@ aph_verdict aphi_derivation_may_be_quiet(aphi_derivation *d)
     free(d->names.slots);
     before.seen = d->seen;
     before.seen_capacity = d->seen_capacity;
+    before.addressed = d->addressed;
     before.stats = d->stats;
     *d = before;
     return verdict;

@@ -37,6 +37,8 @@ struct aphi_derivation {
     size_t seen_count, seen_capacity;
     uint64_t misuse_line;           /* of an observation that no client can make; 0: none */
     aphi_int_map opened;            /* connection -> 1 + index of the observation that the client has opened it */
+    aphi_int_map used;              /* connection -> 1 + index of its first observation by a sending client */
+    aphi_int_map addressed;         /* the connections on which the server has sent, in any branch */
     aphi_int_map shut;              /* connection -> 1 + index of the observation that the client has closed its side */
     aphi_int_map gone;              /* connection -> 1 + index of the observation that the client has left it */
     aphi_int_map ended;             /* connection -> 1 + index of the observation that it was closed or reset */

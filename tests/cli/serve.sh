@@ -284,6 +284,25 @@ for i in 1 2 3 4 5; do
 done
 stop
 
+# A network that delivers on a connection that does not exist.
+cat >"$dir/astray.c" <<'END'
+#include <antiphon/network.h>
+static void step(aph *m, aph_value *state)
+{
+    (void)state;
+    aph_packet p = aph_absorb(m);
+    if (!p.to_server)
+        p.connection++;
+    aph_emit(m, p);
+}
+static const aph_network network = {.version = APH_NETWORK_VERSION, .name = "astray", .step = step};
+APH_NETWORK(network)
+END
+start kv --env "$dir/astray.c" --delay 0
+same "$(exchange '{"f":"get","key":"a"}')" ''
+ended 42
+err 'network astray: it delivers a packet on connection 2, which does not exist'
+
 # Datagrams.
 start swap --env udp --loss 0 --duplicate 0 --seed 1
 exec 3<>/dev/udp/127.0.0.1/"$port"
