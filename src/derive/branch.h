@@ -19,6 +19,8 @@ typedef struct aphi_branch {
     bool moved;                 /* since its name was last compared */
     size_t at;                  /* number of matched observations */
     bool settled;               /* it has matched all observations, and waits for the next one */
+    uint32_t delivered;         /* packets to the server since the observation before delivered_at */
+    size_t delivered_at;
     uint32_t idle;              /* events since the server received, the network absorbed, or the branch waited */
 } aphi_branch;
 

@@ -22,6 +22,7 @@
 enum {
     ALLOWED_MAX = APHI_ALLOWED_SHOWN,
     IDLE_MAX = 20000, /* events without a receive of the server, or without an absorbed packet */
+    DELIVERED_MAX = 128, COPIES_MAX = 16, /* packets to the server after one observation: 128, and 16 for each before */
 };
 
 /* A lost request is not ordered with others of its connection: it travels as connection LOST + number. */
@@ -266,6 +267,25 @@ static bool has_connection(const aphi_derivation *d, const aphi_branch *b, const
            (p->to_server && connection >= 0 && connection < APH_ACCEPTED);
 }
 
+/* Returns true if the network may deliver one more packet to the server before the next observation. A network that
+ * copies packets can do so for ever, so branches with few deliveries are tried first. */
+static bool may_deliver(aphi_derivation *d, aphi_branch *b)
+{
+    if (b->delivered_at != b->at)
+        b->delivered = 0;
+    b->delivered_at = b->at;
+    d->copies |= b->delivered > 2 * b->at;
+    if (b->delivered < d->delivered_max) {
+        b->delivered++;
+        return true;
+    }
+    if (b->delivered < DELIVERED_MAX + COPIES_MAX * b->at)
+        aphi_derivation_defer(d, aphi_branch_fork(b));
+    else
+        d->unbounded = true;
+    return false;
+}
+
 /* Lines 13 to 17. */
 static bool emit(aphi_derivation *d, aphi_branch *b, aph_packet p)
 {
@@ -283,6 +303,8 @@ static bool emit(aphi_derivation *d, aphi_branch *b, aph_packet p)
         if (!to_observer(d, b, p))
             return false;
     }
+    if (p.to_server && !may_deliver(d, b))
+        return false;
     aphi_branch_answer(&b->network, APH_NIL);
     if (p.to_server)
         deliver(d, b, p);

@@ -157,7 +157,28 @@ for name in astray late inventor; do
     run 42 refine kv kv --clients 1 --messages 1 --random 0 --env "$dir/$name.c"
     err "$wrong"
 done
-# A network that responds itself: nobody waits for the response to a lost request.
+# A network that copies packets without bound: few copies are tried first, and the rest ends with a cause.
+network copies 'aph_value old = aph_packets_oldest(*state);
+    size_t n = aph_has_outgoing(m) ? 0 : aph_count(old), i = aph_pick(m, n + 1), at = 0;
+    if (i < n) {
+        at = (size_t)aph_int_of(aph_at(old, i));
+        aph_emit(m, aph_packet_of(aph_at(*state, at)));
+    }
+    if (i < n && aph_pick(m, 2) == 0)
+        *state = aph_packets_remove(*state, at);
+    if (i == n)
+        *state = aph_push(*state, aph_packet_value(aph_absorb(m)));'
+judge 0 "$dir/copies.c" "$ANTIPHON_ROOT/examples/kv.c" "$ANTIPHON_ROOT/examples/kv-good.jsonl"
+trace wrong "$(write 1 1)" "$(recv 1 2)"
+judge 3 "$dir/copies.c" register wrong
+out 'network copies: it copies packets without bound'
+trace wrong2 "$(write 1 1)" "$(write 2 2)" "$(recv 1 '"ok"')" "$(recv 2 3)"
+run 3 check --env "$dir/copies.c" --branches 100000 register "$dir/wrong2"
+out 'network copies: more than 100000 branches; it may copy packets without bound'
+network floods 'aph_emit(m, (aph_packet){.to_server = true, .connection = 1, .message = aph_record("f", aph_str("read"))});'
+judge 39 "$dir/floods.c" register crossed
+err 'network floods: it never absorbs a packet; call aph_absorb'
+# A network that responds itself: the response to a lost request is not observed.
 network busy 'aph_packet p = aph_absorb(m); p.to_server = false; p.message = aph_str("busy"); aph_emit(m, p);'
 trace given-up "$(write 1 1)" '{"conn":1,"lost":true}' "$(write 2 1)" "$(recv 2 '"busy"')"
 judge 0 "$dir/busy.c" register given-up
