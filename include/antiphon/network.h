@@ -45,7 +45,8 @@ typedef struct aph_packet {
 aph_packet aph_absorb(aph *m);
 /* Delivers a packet: to the server, which receives it before the next event of the network, or to a client, which
  * observes it now. A packet for an end of a connection that is closed has no effect. The packet may be changed or made
- * by the network. */
+ * by the network. The connection must be one of a client, or one on which the server has sent; to the server, it may
+ * also be another number from 0 below 2^32 (not in `refine`). */
 void aph_emit(aph *m, aph_packet packet);
 /* A free choice of a number below n, which must not be 0. Smaller numbers are tried first. */
 size_t aph_pick(aph *m, size_t n);

@@ -138,7 +138,7 @@ static int serve_requests(void)
     static const int codes[] = {
         [APHI_SIMULATED_CRASHED] = APHI_EXIT_MODEL_CRASH, [APHI_SIMULATED_STUCK] = APHI_EXIT_MODEL_STUCK,
         [APHI_SIMULATED_IMPURE] = APHI_EXIT_MODEL_IMPURE, [APHI_SIMULATED_UNSENT] = APHI_EXIT_MODEL_CODEC,
-        [APHI_SIMULATED_FULL] = APHI_EXIT_MODEL_STUCK};
+        [APHI_SIMULATED_FULL] = APHI_EXIT_MODEL_STUCK,   [APHI_SIMULATED_MISCALLED] = APHI_EXIT_MODEL_CALL};
     char error[512];
     aphi_exit_guard_forbid(true);
     aphi_served served = aphi_server_run(serving, error, sizeof error);

@@ -54,6 +54,7 @@ void aphi_branch_mark(const aphi_branch *b)
 {
     aph_mark(b->in);
     aph_mark(b->out);
+    aph_mark(b->received);
     aph_mark(b->store);
     aph_mark(b->closed);
     aph_mark(b->numbers);

@@ -14,10 +14,13 @@ typedef struct aphi_branch {
     uint32_t fresh;             /* symbols are numbered below this */
     aph_value closed;           /* object: the connections that the server has closed */
     aph_value numbers;          /* object: connection that the server opened, as observed -> the model's number */
+    aph_value received;         /* array: connection and message of the packet that the server has received last */
     bool muted;                 /* the response to the latest request is lost */
     bool moved;                 /* since its name was last compared */
     size_t at;                  /* number of matched observations */
     bool settled;               /* it has matched all observations, and waits for the next one */
+    uint32_t delivered;         /* packets to the server since the observation before delivered_at */
+    size_t delivered_at;
     uint32_t idle;              /* events since the server received, the network absorbed, or the branch waited */
 } aphi_branch;
 

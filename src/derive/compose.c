@@ -17,9 +17,12 @@
 #include "tree/network_step.h"
 #include "value/heap.h"
 
+#include <inttypes.h>
+
 enum {
     ALLOWED_MAX = APHI_ALLOWED_SHOWN,
     IDLE_MAX = 20000, /* events without a receive of the server, or without an absorbed packet */
+    DELIVERED_MAX = 128, COPIES_MAX = 16, /* packets to the server after one observation: 128, and 16 for each before */
 };
 
 /* A lost request is not ordered with others of its connection: it travels as connection LOST + number. */
@@ -33,10 +36,10 @@ static bool has_passed(const aphi_int_map *map, int64_t connection, size_t at)
     return index && *index <= at;
 }
 
-/* Returns true if the client of the connection observes nothing more. */
+/* Returns true if the client of the connection observes nothing more, or waits for no response to a lost request. */
 static bool is_unobserved(const aphi_derivation *d, const aphi_branch *b, int64_t connection)
 {
-    return has_passed(&d->gone, connection, b->at) || has_passed(&d->ended, connection, b->at) ||
+    return connection >= LOST || has_passed(&d->gone, connection, b->at) || has_passed(&d->ended, connection, b->at) ||
            has_passed(&d->deaf, connection, b->at);
 }
 
@@ -242,7 +245,7 @@ static void leave(aphi_derivation *d, aphi_branch *b, int64_t connection)
 
 static void deliver(aphi_derivation *d, aphi_branch *b, aph_packet p)
 {
-    bool lost = p.connection >= LOST && p.connection - LOST < (int64_t)d->seen_count;
+    bool lost = p.connection >= LOST;
     if (lost)
         p.connection = d->seen[p.connection - LOST].connection;
     if (is_closed(b, p.connection))
@@ -254,11 +257,45 @@ static void deliver(aphi_derivation *d, aphi_branch *b, aph_packet p)
         b->in = aph_push(b->in, APH_ARRAY_OF(aph_int(p.connection), p.message));
 }
 
+/* A network may use other connections than those of the clients, but only to the server. */
+static bool has_connection(const aphi_derivation *d, const aphi_branch *b, const aph_packet *p)
+{
+    int64_t connection = p->connection;
+    if (connection >= LOST)
+        return connection - LOST < (int64_t)b->at && d->seen[connection - LOST].kind == APHI_SEEN_SENT;
+    return has_passed(&d->used, connection, b->at) || aphi_int_map_find(&d->addressed, connection) ||
+           (p->to_server && connection >= 0 && connection < APH_ACCEPTED);
+}
+
+/* Returns true if the network may deliver one more packet to the server before the next observation. A network that
+ * copies packets can do so for ever, so branches with few deliveries are tried first. */
+static bool may_deliver(aphi_derivation *d, aphi_branch *b)
+{
+    if (b->delivered_at != b->at)
+        b->delivered = 0;
+    b->delivered_at = b->at;
+    d->copies |= b->delivered > 2 * b->at;
+    if (b->delivered < d->delivered_max) {
+        b->delivered++;
+        return true;
+    }
+    if (b->delivered < DELIVERED_MAX + COPIES_MAX * b->at)
+        aphi_derivation_defer(d, aphi_branch_fork(b));
+    else
+        d->unbounded = true;
+    return false;
+}
+
 /* Lines 13 to 17. */
 static bool emit(aphi_derivation *d, aphi_branch *b, aph_packet p)
 {
     d->stats.emitted++;
     b->moved = true;
+    if (!has_connection(d, b, &p)) {
+        aphi_derivation_fail(d, APH_FAULT_CALL, "network %s: it delivers a packet on connection %" PRId64
+                             ", which does not exist", d->network->name, p.connection);
+        return false;
+    }
     if (!p.to_server && !is_unobserved(d, b, p.connection)) {
         skip_unjudged(d, b);
         if (!has_next(d, b))
@@ -266,6 +303,8 @@ static bool emit(aphi_derivation *d, aphi_branch *b, aph_packet p)
         if (!to_observer(d, b, p))
             return false;
     }
+    if (p.to_server && !may_deliver(d, b))
+        return false;
     aphi_branch_answer(&b->network, APH_NIL);
     if (p.to_server)
         deliver(d, b, p);
@@ -350,6 +389,7 @@ static bool send(aphi_derivation *d, aphi_branch *b, const aph_event *e)
     int64_t to = e->to;
     bool muted = b->muted;
     b->muted = false;
+    *aphi_int_map_at(&d->addressed, to) = true;
     aphi_branch_answer(&b->server, APH_NIL);
     if (!muted && !is_closed(b, to) && !is_unobserved(d, b, to))
         b->out = aph_push(b->out, aph_packet_value((aph_packet){false, to, said}));
@@ -365,7 +405,8 @@ static bool receive(aphi_derivation *d, aphi_branch *b)
     if (!aph_count(b->in))
         return step_network(d, b);
     b->idle = 0;
-    aphi_branch_answer(&b->server, first_of(&b->in));
+    b->received = first_of(&b->in);
+    aphi_branch_answer(&b->server, b->received);
     return true;
 }
 

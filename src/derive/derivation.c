@@ -16,7 +16,9 @@
  *                 observations, so nothing is postponed or retried.
  *              4. A branch with the name of an earlier one is dropped. Without this, the paper's list grows with all
  *                 the times at which the network may carry each packet.
- * Invariants:  1. every branch that is not refuted is in `others`, or is the current one
+ *              5. A branch that delivers many packets to the server after one observation is tried later. A network may
+ *                 copy packets for ever, and the paper's backtracking would follow the copies.
+ * Invariants:  1. every branch that is not refuted is in `others` or `later`, or is the current one
  *              2. a branch is visited only before an observation that is in the history
  * Cost:        exponential in the number of pending requests; docs/networks.md has figures.
  * Not done:    promises of models, partitions, lookahead: oracle/search.c has them. This is the slow decider that is
@@ -34,12 +36,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIMITS_EVERY = 64 }; /* visited branches */
+enum {
+    LIMITS_EVERY = 64,   /* visited branches */
+    DELIVERED_FIRST = 2, /* the first value of delivered_max */
+};
+
+static void mark_list(const aphi_branches *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        aphi_branch_mark(&list->items[i]);
+}
 
 static void mark_branches(const aphi_derivation *d)
 {
-    for (size_t i = 0; i < d->other_count; i++)
-        aphi_branch_mark(&d->others[i]);
+    mark_list(&d->others);
+    mark_list(&d->later);
     if (d->current)
         aphi_branch_mark(d->current);
     for (size_t i = 0; i < d->names.size; i++)
@@ -70,10 +81,16 @@ aphi_derivation *aphi_derivation_open(const aph_model *model, const aph_network 
     return d;
 }
 
-static void drop_others(aphi_derivation *d)
+static void drop_list(aphi_branches *list)
 {
-    while (d->other_count > 0)
-        aphi_branch_drop(&d->others[--d->other_count]);
+    while (list->count > 0)
+        aphi_branch_drop(&list->items[--list->count]);
+}
+
+static void drop_branches(aphi_derivation *d)
+{
+    drop_list(&d->others);
+    drop_list(&d->later);
 }
 
 void aphi_derivation_close(aphi_derivation *d)
@@ -83,13 +100,16 @@ void aphi_derivation_close(aphi_derivation *d)
     if (d->armed)
         aphi_guard_disarm();
     aph_root_remove(mark_derivation, d);
-    drop_others(d);
+    drop_branches(d);
     aphi_int_map_deinit(&d->opened);
+    aphi_int_map_deinit(&d->used);
+    aphi_int_map_deinit(&d->addressed);
     aphi_int_map_deinit(&d->shut);
     aphi_int_map_deinit(&d->gone);
     aphi_int_map_deinit(&d->ended);
     aphi_int_map_deinit(&d->deaf);
-    free(d->others);
+    free(d->others.items);
+    free(d->later.items);
     free(d->seen);
     free(d->names.slots);
     free(d);
@@ -150,6 +170,8 @@ size_t aphi_derivation_sent(aphi_derivation *d, uint64_t line, int64_t connectio
         return SIZE_MAX;
     size_t index = add(d, (aphi_seen){.kind = APHI_SEEN_SENT, .connection = connection, .message = message,
                                       .line = line});
+    uint64_t *first = aphi_int_map_at(&d->used, connection);
+    *first = *first ? *first : index + 1;
     if (message == APH_OPENED)
         *aphi_int_map_at(&d->opened, connection) = index + 1;
     if (message == APH_CLOSED)
@@ -177,7 +199,7 @@ void aphi_derivation_quiet(aphi_derivation *d, uint64_t line)
 /* Starts again, because the branches did not know of the loss. */
 static void restart(aphi_derivation *d)
 {
-    drop_others(d);
+    drop_branches(d);
     d->names.count = 0;
     if (d->names.size)
         memset(d->names.slots, 0, d->names.size * sizeof *d->names.slots);
@@ -212,7 +234,12 @@ void aphi_derivation_lose_connection(aphi_derivation *d, uint64_t line, int64_t 
 
 void aphi_derivation_push(aphi_derivation *d, aphi_branch b)
 {
-    APHI_PUSH(d->others, d->other_count, d->other_capacity, b);
+    APHI_PUSH(d->others.items, d->others.count, d->others.capacity, b);
+}
+
+void aphi_derivation_defer(aphi_derivation *d, aphi_branch b)
+{
+    APHI_PUSH(d->later.items, d->later.count, d->later.capacity, b);
 }
 
 static size_t find_slot(const aphi_names *names, aph_value name)
@@ -275,9 +302,30 @@ static void note_model_fault(aphi_derivation *d)
         d->limit = aphi_guard_overfull() ? APH_LIMIT_MEMORY : APH_LIMIT_TIME;
 }
 
+static bool is_sent(const aphi_derivation *d, aph_value message)
+{
+    for (size_t i = 0; i < d->seen_count; i++)
+        if (d->seen[i].kind == APHI_SEEN_SENT && d->seen[i].message == message)
+            return true;
+    return false;
+}
+
+/* The model does not know a request. If no client has sent it, this is the fault of the network. */
+static void blame_network(aphi_derivation *d, const aphi_branch *b)
+{
+    const aphi_tree_fault *f = &d->model_fault;
+    if (f->model != &d->model || f->kind != APH_FAULT_REQUEST || is_sent(d, aph_at(b->received, 1)))
+        return;
+    char *text = aph_json_text(aph_at(b->received, 1), NULL);
+    aphi_derivation_fail(d, APH_FAULT_CALL, "network %s: it delivers the request %.200s, which no client has sent "
+                         "and the model %s does not know", d->network->name, text, f->model->name);
+    free(text);
+}
+
 static size_t bytes_of(const aphi_derivation *d)
 {
-    return aphi_heap_size() + d->names.size * sizeof *d->names.slots + d->other_capacity * sizeof *d->others;
+    return aphi_heap_size() + d->names.size * sizeof *d->names.slots +
+           (d->others.capacity + d->later.capacity) * sizeof *d->others.items;
 }
 
 static void check_limits(aphi_derivation *d)
@@ -298,8 +346,8 @@ static bool may_continue(aphi_derivation *d)
         note_model_fault(d);
     else if (d->options.branches && d->stats.branches > d->options.branches) {
         d->limit = APH_LIMIT_BRANCHES;
-        snprintf(d->message, sizeof d->message, "network %s: more than %" PRIu64 " branches", d->network->name,
-                 d->options.branches);
+        snprintf(d->message, sizeof d->message, "network %s: more than %" PRIu64 " branches%s", d->network->name,
+                 d->options.branches, d->copies ? "; it may copy packets without bound" : "");
     } else if (d->stats.events % LIMITS_EVERY == 0)
         check_limits(d);
     return !d->fault && !d->limit;
@@ -326,14 +374,14 @@ static bool is_abandoned(const aphi_branch *b)
 /* Runs a branch until it throws, or until it waits for an observation after the last one. Returns true if it does. */
 static bool run_next(aphi_derivation *d)
 {
-    aphi_branch current = d->others[d->other_count - 1];
+    aphi_branch current = d->others.items[--d->others.count];
     bool thrown = false;
-    d->other_count--;
     d->current = &current;
     current.settled = false;
     while (!thrown && !current.settled && may_continue(d)) {
         d->stats.events++;
         thrown = !aphi_compose(d, &current) || is_abandoned(&current);
+        blame_network(d, &current);
     }
     d->current = NULL;
     if (current.settled)
@@ -345,9 +393,22 @@ static bool run_next(aphi_derivation *d)
     return !thrown && current.settled;
 }
 
+/* Returns false if no branches are left. */
+static bool find_others(aphi_derivation *d)
+{
+    if (!d->others.count && d->later.count) {
+        aphi_branches none = d->others;
+        d->others = d->later;
+        d->later = none;
+        d->delivered_max *= 2;
+    }
+    return d->others.count;
+}
+
 static bool backtrack(aphi_derivation *d)
 {
-    while (d->other_count && may_continue(d))
+    d->delivered_max = DELIVERED_FIRST;
+    while (find_others(d) && may_continue(d))
         if (run_next(d))
             return true;
     return false;
@@ -357,7 +418,7 @@ static bool backtrack(aphi_derivation *d)
 static void explain_failure(aphi_derivation *d)
 {
     const aphi_seen *o = d->reached < d->seen_count ? &d->seen[d->reached] : NULL;
-    if (!d->stats.absorbed && o && o->kind == APHI_SEEN_SENT)
+    if (!d->stats.absorbed && (d->unbounded || (o && o->kind == APHI_SEEN_SENT)))
         aphi_derivation_fail(d, APH_FAULT_STUCK, "network %s: it never absorbs a packet; call aph_absorb",
                              d->network->name);
     else if (!d->stats.emitted && d->stats.absorbed)
@@ -367,13 +428,17 @@ static void explain_failure(aphi_derivation *d)
 
 static aph_verdict conclude(aphi_derivation *d, bool explained)
 {
-    d->stats.pending = d->other_count;
+    d->stats.pending = d->others.count + d->later.count;
     if (explained)
         return APH_PASS;
     if (d->model_fault.model) /* the last branch may have been abandoned because of it */
         note_model_fault(d);
     if (!d->fault && !d->limit)
         explain_failure(d);
+    if (!d->fault && !d->limit && d->unbounded) {
+        d->limit = APH_LIMIT_BRANCHES;
+        snprintf(d->message, sizeof d->message, "network %s: it copies packets without bound", d->network->name);
+    }
     if (!d->fault && !d->limit && d->solver.undecided)
         d->limit = APH_LIMIT_SOLVER;
     return d->fault || d->limit ? APH_UNKNOWN : APH_FAIL;
@@ -382,7 +447,7 @@ static aph_verdict conclude(aphi_derivation *d, bool explained)
 /* Returns true if a branch has matched all observations, and waits: there were none since it was last tried. */
 static bool is_decided(const aphi_derivation *d)
 {
-    const aphi_branch *latest = d->other_count ? &d->others[d->other_count - 1] : NULL;
+    const aphi_branch *latest = d->others.count ? &d->others.items[d->others.count - 1] : NULL;
     return latest && latest->settled && latest->at == d->seen_count;
 }
 
@@ -404,18 +469,21 @@ aph_verdict aphi_derivation_may_be_quiet(aphi_derivation *d)
         return d->verdict;
     aphi_derivation before = *d;
     d->outer = &before;
-    d->others = NULL;
-    d->other_count = d->other_capacity = 0;
+    d->others = d->later = (aphi_branches){0};
     d->names = (aphi_names){0};
-    for (size_t i = 0; i < before.other_count; i++)
-        aphi_derivation_push(d, aphi_branch_fork(&before.others[i]));
+    for (size_t i = 0; i < before.others.count; i++)
+        aphi_derivation_push(d, aphi_branch_fork(&before.others.items[i]));
+    for (size_t i = 0; i < before.later.count; i++)
+        aphi_derivation_defer(d, aphi_branch_fork(&before.later.items[i]));
     aphi_derivation_quiet(d, 0);
     aph_verdict verdict = conclude(d, backtrack(d));
-    drop_others(d);
-    free(d->others);
+    drop_branches(d);
+    free(d->others.items);
+    free(d->later.items);
     free(d->names.slots);
     before.seen = d->seen;
     before.seen_capacity = d->seen_capacity;
+    before.addressed = d->addressed;
     before.stats = d->stats;
     *d = before;
     return verdict;
@@ -467,7 +535,7 @@ aph_limit aphi_derivation_limit(const aphi_derivation *d)
 
 aph_value aphi_derivation_state(const aphi_derivation *d)
 {
-    return d->other_count ? aph_tree_state(d->others[d->other_count - 1].server) : APH_NIL;
+    return d->others.count ? aph_tree_state(d->others.items[d->others.count - 1].server) : APH_NIL;
 }
 
 aphi_derivation_stats aphi_derivation_stats_of(const aphi_derivation *d)

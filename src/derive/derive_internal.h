@@ -19,6 +19,11 @@ typedef struct aphi_seen {
     uint64_t line;
 } aphi_seen;
 
+typedef struct aphi_branches {
+    aphi_branch *items;
+    size_t count, capacity;
+} aphi_branches;
+
 /* A set of values. */
 typedef struct aphi_names {
     aph_value *slots;               /* a hash table; its size is 0 or a power of two */
@@ -37,13 +42,18 @@ struct aphi_derivation {
     size_t seen_count, seen_capacity;
     uint64_t misuse_line;           /* of an observation that no client can make; 0: none */
     aphi_int_map opened;            /* connection -> 1 + index of the observation that the client has opened it */
+    aphi_int_map used;              /* connection -> 1 + index of its first observation by a sending client */
+    aphi_int_map addressed;         /* the connections on which the server has sent, in any branch */
     aphi_int_map shut;              /* connection -> 1 + index of the observation that the client has closed its side */
     aphi_int_map gone;              /* connection -> 1 + index of the observation that the client has left it */
     aphi_int_map ended;             /* connection -> 1 + index of the observation that it was closed or reset */
     aphi_int_map deaf;              /* connection -> 1 + index from which on its messages are not judged */
 
-    aphi_branch *others;            /* the branches that are not refuted; the last one is tried next */
-    size_t other_count, other_capacity;
+    aphi_branches others;           /* the branches that are not refuted; the last one is tried next */
+    aphi_branches later;            /* more of them: tried when there are no others, with a larger delivered_max */
+    uint32_t delivered_max;         /* packets to the server after one observation */
+    bool copies;                    /* a branch has delivered more than twice what clients have sent */
+    bool unbounded;                 /* a branch was dropped because it delivers packets without bound */
     aphi_names names;               /* of the visited branches */
 
     const aphi_branch *current;     /* runs, and is not among the others; NULL: none */
@@ -61,6 +71,8 @@ struct aphi_derivation {
 
 /* Adds a branch to those that are tried later; takes ownership. */
 void aphi_derivation_push(aphi_derivation *d, aphi_branch b);
+/* Adds a branch to those that are tried when there are no others; takes ownership. */
+void aphi_derivation_defer(aphi_derivation *d, aphi_branch b);
 /* Returns false if a branch with the same future was visited before. */
 bool aphi_derivation_visit(aphi_derivation *d, aphi_branch *b);
 void aphi_derivation_fail(aphi_derivation *d, aph_fault fault, const char *format, ...)

@@ -110,6 +110,36 @@ static bool report_model_fault(aphi_refine_space *g, aph_fault fault, const char
     return false;
 }
 
+/* Returns the message that the model has received last in the current step; APH_NIL if there is none. */
+static aph_value last_message(aph_value answers)
+{
+    for (size_t i = aph_count(answers); i-- > 0;)
+        if (aph_kind_of(aph_at(answers, i)) == APH_ARRAY)
+            return aph_at(aph_at(answers, i), 1);
+    return APH_NIL;
+}
+
+static bool is_request(const aphi_refine_options *o, aph_value message)
+{
+    for (size_t i = 0; i < o->clients * o->stride; i++)
+        if (o->requests[i] == message)
+            return true;
+    return false;
+}
+
+/* If no client has sent the request, this is the fault of the network. Equal codecs make equal messages. */
+static bool report_unknown_request(aphi_refine_space *g, aph_value message)
+{
+    const aphi_refine_options *o = g->options;
+    if (!o->network || o->model->codec != o->spec->codec || is_request(o, message))
+        return report_model_fault(g, APH_FAULT_REQUEST, aphi_step_reason());
+    char *text = aph_json_text(message, NULL);
+    aphi_refine_fault_set(g, APH_FAULT_CALL, "network %s: it delivers the request %.200s, which no client has sent and "
+                          "the model %s does not know", o->network->name, text, o->model->name);
+    free(text);
+    return false;
+}
+
 /* Runs the model, through any step ends, to its next event without an answer. */
 static bool run_model(aphi_refine_space *g, aphi_refine_state *s, aph_event *event)
 {
@@ -125,7 +155,7 @@ static bool run_model(aphi_refine_space *g, aphi_refine_state *s, aph_event *eve
                                           "a step is not a pure function of its state and answers");
             *answers = aph_array(0, NULL);
             break;
-        case APHI_UNKNOWN_REQUEST: return report_model_fault(g, APH_FAULT_REQUEST, aphi_step_reason());
+        case APHI_UNKNOWN_REQUEST: return report_unknown_request(g, last_message(*answers));
         case APHI_OUT_OF_TIME: return report_model_fault(g, APH_FAULT_STUCK, "a step does not end");
         default: return report_model_fault(g, APH_FAULT_CRASH, aphi_step_reason());
         }

@@ -131,6 +131,15 @@ static void finish_search(search *x, aphi_refine_verdict verdict, aph_fault faul
     snprintf(x->result.why, sizeof x->result.why, "%s", why);
 }
 
+static void give_up_schedule(search *x)
+{
+    char why[sizeof x->result.why];
+    const aph_network *network = x->options->network;
+    snprintf(why, sizeof why, "a schedule does not end%s%s%s", network ? "; the network " : "",
+             network ? network->name : "", network ? " may emit packets without absorbing any" : "");
+    finish_search(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, why);
+}
+
 static void check_limits(search *x)
 {
     const aphi_refine_options *o = x->options;
@@ -328,7 +337,7 @@ static double visit_state(search *x, aph_value state, size_t depth)
     if (!is_new || x->over)
         return known;
     if (depth == DEPTH_MAX) {
-        finish_search(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "a schedule does not end");
+        give_up_schedule(x);
         return 0;
     }
     x->result.states++;
@@ -363,7 +372,7 @@ static void run_random_schedule(search *x, aphi_choice *choice)
         if (!x->space.count)
             break;
         if (depth == DEPTH_MAX)
-            finish_search(x, APHI_REFINES_UNKNOWN, APH_FAULT_NONE, "a schedule does not end");
+            give_up_schedule(x);
         x->current = draw_successor(&x->space, choice);
     }
     if (x->over)

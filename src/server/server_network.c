@@ -24,6 +24,8 @@
 #include "subject/ports.h"
 #include "value/heap.h"
 
+#include <antiphon/oracle.h>
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -53,6 +55,7 @@ struct aphi_server_network {
     size_t count, capacity;
     int64_t number;         /* of the latest client */
     aph_value closed;       /* object: the connections that the model has closed */
+    aph_value addressed;    /* object: other connections than those of clients on which the model has sent */
     bool accepting;         /* a client connects */
     bool active;            /* the network may emit without absorbing */
     bool has_absorbed;      /* the network has absorbed a packet */
@@ -300,6 +303,20 @@ static void send_message(aphi_server *s, client *c, aph_value message)
     reset_client(s, c);
 }
 
+/* A network may use other connections than those of the clients, but only to the server. */
+static bool has_connection(const aphi_server_network *n, const aph_packet *p)
+{
+    int64_t first = p->to_server ? 0 : 1, last = p->to_server ? APH_ACCEPTED - 1 : n->number;
+    return (p->connection >= first && p->connection <= last) || aph_has(n->addressed, aph_int(p->connection));
+}
+
+static void refuse_packet(aphi_server *s, int64_t connection)
+{
+    char why[100];
+    snprintf(why, sizeof why, "it delivers a packet on connection %" PRId64 ", which does not exist", connection);
+    fail_by_network(s, APHI_SIMULATED_MISCALLED, why);
+}
+
 static void deliver_to_client(aphi_server *s, aph_packet p)
 {
     client *c = client_numbered(s->network, p.connection);
@@ -323,6 +340,8 @@ void aphi_server_network_deliver(aphi_server *s)
         aph_value to = aph_int(sent->to);
         if (aph_has(n->closed, to))
             continue;
+        if (sent->to < 1 || sent->to > n->number)
+            n->addressed = aph_set(n->addressed, to, aph_bool(true));
         aphi_network_simulator_offer(&n->network, (aph_packet){false, sent->to, sent->message});
         if (sent->message == APH_CLOSED)
             n->closed = aph_set(n->closed, to, aph_bool(true));
@@ -362,6 +381,10 @@ static acted act(aphi_server *s)
     case APHI_NETWORK_ABSORBED: n->active = n->has_absorbed = true; return ACTED;
     case APHI_NETWORK_EMITTED:
         p = n->network.emitted;
+        if (!has_connection(n, &p)) {
+            refuse_packet(s, p.connection);
+            break;
+        }
         if (p.to_server)
             return deliver_to_model(s, p) ? ACTED : HELD;
         deliver_to_client(s, p);
@@ -391,11 +414,16 @@ static bool may_rest(aphi_server *s)
     return true;
 }
 
-/* Nothing is in flight, so no packet for a closed connection will be emitted. */
+/* Forgets the connections whose sockets are closed, too, if nothing is in flight: no packet of them can follow. */
 static void forget_closed(aphi_server_network *n)
 {
-    if (n->network.at.state == n->network.model.initial(&n->network.model))
-        n->closed = aph_object();
+    aph_value closed = aph_object();
+    if (is_offered(n) || n->network.at.state != n->network.model.initial(&n->network.model))
+        return;
+    for (size_t i = 0; i < n->count; i++)
+        if (aph_has(n->closed, aph_int(n->clients[i]->number)))
+            closed = aph_set(closed, aph_int(n->clients[i]->number), aph_bool(true));
+    n->closed = closed;
 }
 
 /* Closes the connections of clients that will receive nothing more. */
@@ -466,7 +494,7 @@ aphi_server_network *aphi_server_network_open(aphi_server *s)
     aphi_server_network *n = aphi_alloc_zero(sizeof *n);
     aphi_port_raise_limit(SIZE_MAX);
     aphi_network_simulator_open(&n->network, s->options.network, &s->simulator, s->options.seed + 1);
-    n->closed = aph_object();
+    n->closed = n->addressed = aph_object();
     n->active = true; /* a network may emit first */
     return n;
 }
@@ -484,4 +512,5 @@ void aphi_server_network_close(aphi_server *s)
 void aphi_server_network_mark(aphi_server *s)
 {
     aph_mark(s->network->closed);
+    aph_mark(s->network->addressed);
 }

@@ -23,6 +23,7 @@ typedef enum aphi_simulated_fault {
     APHI_SIMULATED_STUCK,     /* a step does not end, or steps follow each other without a receive */
     APHI_SIMULATED_IMPURE,    /* the step behaved differently when it was run again with the same answers */
     APHI_SIMULATED_UNSENT,    /* the model sends a value that its codec cannot encode */
+    APHI_SIMULATED_MISCALLED, /* a network delivers a packet on a connection that does not exist */
     APHI_SIMULATED_FULL,      /* the model's values need too much memory */
 } aphi_simulated_fault;
 

@@ -38,7 +38,7 @@ trace reset '{"conn":1,"open":true}' "$(recv 1 '"hello"')" '{"conn":1,"send":"qu
     '{"conn":1,"reset":true}'
 
 # judge CODE NETWORK MODEL TRACE
-judge() { run "$1" check --env "$2" "$3" "$dir/$4"; }
+judge() { local trace=$4; [ -e "$trace" ] || trace=$dir/$4; run "$1" check --env "$2" "$3" "$trace"; }
 
 judge 0 "$examples/datagrams.c" register overtaken
 judge 1 tcp register overtaken
@@ -142,6 +142,46 @@ err 'network endless: a step does not end'
 network segv 'aph_absorb(m); *(volatile int *)0 = 1;'
 judge 38 "$dir/segv.c" register crossed
 err 'network segv: invalid memory access'
+# A network must not deliver on a connection that does not exist, and it answers for requests that it makes up.
+network astray 'aph_packet p = aph_absorb(m); p.connection = -77; aph_emit(m, p);'
+network inventor 'aph_emit(m, (aph_packet){.to_server = true, .connection = 1, .message = aph_str("x")});'
+network late 'aph_packet p = aph_absorb(m); if (!p.to_server) p.connection += 1000; aph_emit(m, p);'
+wrong='which does not exist'
+made='network inventor: it delivers the request "x", which no client has sent and the model'
+for name in astray late inventor; do
+    [ $name = inventor ] && wrong=$made
+    judge 42 "$dir/$name.c" kv "$ANTIPHON_ROOT/examples/kv-good.jsonl"
+    err "$wrong"
+    run 42 test kv --env "$dir/$name.c" --messages 60 --run "$ANTIPHON serve kv --port {port}"
+    err "$wrong"
+    run 42 refine kv kv --clients 1 --messages 1 --random 0 --env "$dir/$name.c"
+    err "$wrong"
+done
+# A network that copies packets without bound: few copies are tried first, and the rest ends with a cause.
+network copies 'aph_value old = aph_packets_oldest(*state);
+    size_t n = aph_has_outgoing(m) ? 0 : aph_count(old), i = aph_pick(m, n + 1), at = 0;
+    if (i < n) {
+        at = (size_t)aph_int_of(aph_at(old, i));
+        aph_emit(m, aph_packet_of(aph_at(*state, at)));
+    }
+    if (i < n && aph_pick(m, 2) == 0)
+        *state = aph_packets_remove(*state, at);
+    if (i == n)
+        *state = aph_push(*state, aph_packet_value(aph_absorb(m)));'
+judge 0 "$dir/copies.c" "$ANTIPHON_ROOT/examples/kv.c" "$ANTIPHON_ROOT/examples/kv-good.jsonl"
+trace wrong "$(write 1 1)" "$(recv 1 2)"
+judge 3 "$dir/copies.c" register wrong
+out 'network copies: it copies packets without bound'
+trace wrong2 "$(write 1 1)" "$(write 2 2)" "$(recv 1 '"ok"')" "$(recv 2 3)"
+run 3 check --env "$dir/copies.c" --branches 100000 register "$dir/wrong2"
+out 'network copies: more than 100000 branches; it may copy packets without bound'
+network floods 'aph_emit(m, (aph_packet){.to_server = true, .connection = 1, .message = aph_record("f", aph_str("read"))});'
+judge 39 "$dir/floods.c" register crossed
+err 'network floods: it never absorbs a packet; call aph_absorb'
+# A network that responds itself: the response to a lost request is not observed.
+network busy 'aph_packet p = aph_absorb(m); p.to_server = false; p.message = aph_str("busy"); aph_emit(m, p);'
+trace given-up "$(write 1 1)" '{"conn":1,"lost":true}' "$(write 2 1)" "$(recv 2 '"busy"')"
+judge 0 "$dir/busy.c" register given-up
 network receives 'aph_recv(m);'
 judge 42 "$dir/receives.c" register crossed
 err 'aph_recv: only for models of servers; a network calls aph_absorb and aph_emit'

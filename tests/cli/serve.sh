@@ -253,6 +253,56 @@ exec 4>&-
 same "$(exchange '{"f":"get","key":"big"}')" "\"$value\""
 stop
 
+# Behind a network, too, a model receives nothing from a connection that it has closed.
+cat >"$dir/counter.c" <<'END'
+#include <antiphon/model.h>
+static aph_value zero(const aph_model *m) { (void)m; return aph_int(0); }
+static void step(aph *m, aph_value *count)
+{
+    aph_request q = aph_recv(m);
+    if (aph_str_is(q.message, "quit"))
+        aph_close(m, q.from);
+    else if (aph_str_is(q.message, "get"))
+        aph_send(m, q.from, *count);
+    else if (aph_str_is(q.message, "add"))
+        *count = aph_int(aph_int_of(*count) + 1);
+}
+static const aph_model counter = {
+    .version = APH_MODEL_VERSION, .name = "counter", .step = step, .initial = zero, .connections = true,
+};
+APH_MODEL(counter)
+END
+start "$dir/counter.c" --env "$ANTIPHON_ROOT/examples/networks/one-upstream.c" --delay 0
+for i in 1 2 3 4 5; do
+    exec 3<>/dev/tcp/127.0.0.1/"$port"
+    printf '"quit"\n' >&3
+    same "$(timeout $hang_s cat <&3)" ''
+    same "$(exchange '"get"')" 0 # the network is at rest
+    printf '"add"\n' >&3
+    same "$(exchange '"get"')" 0
+    exec 3>&-
+done
+stop
+
+# A network that delivers on a connection that does not exist.
+cat >"$dir/astray.c" <<'END'
+#include <antiphon/network.h>
+static void step(aph *m, aph_value *state)
+{
+    (void)state;
+    aph_packet p = aph_absorb(m);
+    if (!p.to_server)
+        p.connection++;
+    aph_emit(m, p);
+}
+static const aph_network network = {.version = APH_NETWORK_VERSION, .name = "astray", .step = step};
+APH_NETWORK(network)
+END
+start kv --env "$dir/astray.c" --delay 0
+same "$(exchange '{"f":"get","key":"a"}')" ''
+ended 42
+err 'network astray: it delivers a packet on connection 2, which does not exist'
+
 # Datagrams.
 start swap --env udp --loss 0 --duplicate 0 --seed 1
 exec 3<>/dev/udp/127.0.0.1/"$port"
