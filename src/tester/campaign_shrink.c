@@ -6,7 +6,10 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "generate/generator.h"
+#include "script/expression.h"
+#include "tester/model_habits.h"
 #include "tree/step_guard.h"
+#include "value/heap.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -41,11 +44,39 @@ static int run_candidate(aphi_campaign_state *c, const aphi_script *candidate)
     return taken;
 }
 
+/* Returns true if the run that failed sent the message. Most actions of a candidate have their labels in that run. */
+static bool was_sent(const aphi_script *failed, const aphi_action *a)
+{
+    size_t i = aphi_script_index(failed, a->label);
+    if (i < failed->count && failed->actions[i].send == a->send)
+        return true;
+    for (i = 0; i < failed->count; i++)
+        if (failed->actions[i].send == a->send)
+            return true;
+    return false;
+}
+
+/* Returns false if the candidate has a new request that the model does not know. A subject may fail because of it where
+ * the model never receives it, such as on a connection that the model closes. */
+static bool is_known(const aphi_campaign_state *c, const aphi_script *candidate)
+{
+    const aphi_script *failed = aphi_run_script(c->result.run);
+    for (size_t i = 0; i < candidate->count; i++) {
+        const aphi_action *a = &candidate->actions[i];
+        if (a->send && !aphi_is_signal(a->send) && !aphi_expression_newest(a->send) && !was_sent(failed, a) &&
+            !aphi_model_habits_knows(c->options->model, a->send))
+            return false;
+    }
+    return true;
+}
+
 /* A subject that is not reset may fail because of the state that another candidate left, so a candidate must fail
  * twice. */
 static int try_candidate(void *context, const aphi_script *candidate)
 {
     aphi_campaign_state *c = context;
+    if (!is_known(c, candidate))
+        return 0;
     int taken = run_candidate(c, candidate);
     return taken > 0 && !aphi_subject_is_ours(c->options->subject) ? run_candidate(c, candidate) : taken;
 }
