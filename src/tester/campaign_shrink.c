@@ -21,7 +21,15 @@ enum {
 static const int64_t SHRINKING = 30000000000;       /* the default limit, in ns */
 static const int64_t PATIENCE_SHRINKING = 60000000; /* for candidates; a silence is confirmed with more patience */
 
-/* Returns the number of actions that were performed if the run has the wanted verdict, 0 if not, -1 if the run was not
+/* Returns the number of actions of the script that were begun. The run may have logged more openings than the script
+ * has, one of them for the preamble before an action that was not performed. */
+static int count_begun(const aphi_run *run)
+{
+    size_t logged = aphi_run_script(run)->count;
+    return (int)(run->performed + (logged > run->performed));
+}
+
+/* Returns the number of actions that were begun if the run has the wanted verdict, 0 if not, -1 if the run was not
  * possible. */
 static int run_candidate(aphi_campaign_state *c, const aphi_script *candidate)
 {
@@ -37,7 +45,7 @@ static int run_candidate(aphi_campaign_state *c, const aphi_script *candidate)
     bool timed_out = outcome == APHI_RUN_UNKNOWN && aphi_clock_ns() >= c->until;
     bool valid = !timed_out && (outcome != APHI_RUN_TROUBLE || run->fault != APH_FAULT_NONE);
     c->skipped_candidate |= valid && outcome == APHI_RUN_UNKNOWN;
-    int taken = !valid ? -1 : outcome == c->wanted ? (int)aphi_run_script(run)->count : 0;
+    int taken = !valid ? -1 : outcome == c->wanted ? count_begun(run) : 0;
     if (!valid && !timed_out)
         memcpy(c->run_error, run->why, sizeof c->run_error);
     aphi_run_free(run);

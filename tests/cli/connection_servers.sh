@@ -146,20 +146,22 @@ import socket, sys, threading
 listener = socket.create_server(('127.0.0.1', int(sys.argv[1])), backlog=128)
 def serve(peer):
     try:
-        if peer.recv(4096): peer.sendall(b'busi\n')
+        peer.sendall(b'busy\n')
+        if peer.recv(4096): peer.sendall(b'again\n')
         while peer.recv(4096): pass
     except OSError: pass
     peer.close()
 while True:
     threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
 END
-model busy '.connections = true, .codec = &aph_codec_lines' 'aph_request q = aph_recv(m);
+model busy '.connections = true, .codec = &aph_codec_lines, .preamble = preamble' 'aph_request q = aph_recv(m);
     if (q.message == APH_OPENED) { aph_send(m, q.from, aph_str("busy")); aph_close(m, q.from); }
     else if (q.message != APH_CLOSED && q.message != APH_BROKEN && !aph_str_is(q.message, "ping"))
-        aph_unknown_request(m, "ping");'
+        aph_unknown_request(m, "ping");' \
+    'static aph_value preamble(const aph_preamble *p) { return p->step ? APH_NIL : APH_AWAIT; }'
 rm -rf "$folder"
 run 1 test "$dir/busy.c" --run "$python -S $dir/busy.py {port}" --folder "$folder" --seed 1
-out 'shrunk to 1 request'
+out '"again"'
 out '"ping"'
 no_out '""'
 
