@@ -6,7 +6,10 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "generate/generator.h"
+#include "script/expression.h"
+#include "tester/model_habits.h"
 #include "tree/step_guard.h"
+#include "value/heap.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -29,7 +32,15 @@ static aphi_run_verdict judge_candidate(aphi_campaign_state *c, const aphi_run *
     return APHI_RUN_PASS;
 }
 
-/* Returns the number of actions that were performed if the run has the wanted verdict, 0 if not, -1 if the run was not
+/* Returns the number of actions of the script that were begun. The run may have logged more openings than the script
+ * has, one of them for the preamble before an action that was not performed. */
+static int count_begun(const aphi_run *run)
+{
+    size_t logged = aphi_run_script(run)->count;
+    return (int)(run->performed + (logged > run->performed));
+}
+
+/* Returns the number of actions that were begun if the run has the wanted verdict, 0 if not, -1 if the run was not
  * possible. */
 static int run_candidate(aphi_campaign_state *c, const aphi_script *candidate)
 {
@@ -45,11 +56,37 @@ static int run_candidate(aphi_campaign_state *c, const aphi_script *candidate)
     bool timed_out = outcome == APHI_RUN_UNKNOWN && aphi_clock_ns() >= c->until;
     bool valid = !timed_out && (outcome != APHI_RUN_TROUBLE || run->fault != APH_FAULT_NONE);
     c->skipped_candidate |= valid && outcome == APHI_RUN_UNKNOWN;
-    int taken = !valid ? -1 : outcome == c->wanted ? (int)aphi_run_script(run)->count : 0;
+    int taken = !valid ? -1 : outcome == c->wanted ? count_begun(run) : 0;
     if (!valid && !timed_out)
         memcpy(c->run_error, run->why, sizeof c->run_error);
     aphi_run_free(run);
     return taken;
+}
+
+/* Returns true if the run that failed sent the message. Most actions of a candidate have their labels in that run. */
+static bool was_sent(const aphi_script *failed, const aphi_action *a)
+{
+    size_t i = aphi_script_index(failed, a->label);
+    if (i < failed->count && failed->actions[i].send == a->send)
+        return true;
+    for (i = 0; i < failed->count; i++)
+        if (failed->actions[i].send == a->send)
+            return true;
+    return false;
+}
+
+/* Returns false if the candidate has a new request that the model does not know. A subject may fail because of it where
+ * the model never receives it, such as on a connection that the model closes. */
+static bool is_known(const aphi_campaign_state *c, const aphi_script *candidate)
+{
+    const aphi_script *failed = aphi_run_script(c->result.run);
+    for (size_t i = 0; i < candidate->count; i++) {
+        const aphi_action *a = &candidate->actions[i];
+        if (a->send && !aphi_is_signal(a->send) && !aphi_expression_newest(a->send) && !was_sent(failed, a) &&
+            !aphi_model_habits_knows(c->options->model, a->send))
+            return false;
+    }
+    return true;
 }
 
 /* A subject that is not reset may fail because of the state that another candidate left, so a candidate must fail
@@ -57,6 +94,8 @@ static int run_candidate(aphi_campaign_state *c, const aphi_script *candidate)
 static int try_candidate(void *context, const aphi_script *candidate)
 {
     aphi_campaign_state *c = context;
+    if (!is_known(c, candidate))
+        return 0;
     int taken = run_candidate(c, candidate);
     return taken > 0 && !aphi_subject_is_ours(c->options->subject) ? run_candidate(c, candidate) : taken;
 }

@@ -11,6 +11,8 @@
 #include "base/random_choice.h"
 #include "generate/generator.h"
 #include "oracle/transition.h"
+#include "tree/model_calls.h"
+#include "tree/step.h"
 #include "tree/step_guard.h"
 
 #include <string.h>
@@ -21,6 +23,7 @@ enum {
     LABELLED = 256,
 };
 static const int64_t WALK_NS = 200000000;
+static const int64_t KNOWS_NS = 100000000; /* for two steps */
 
 typedef struct walk {
     const aph_model *model;
@@ -128,4 +131,31 @@ aphi_model_habits aphi_model_habits_find(const aph_model *model)
     aphi_generator_close(g);
     w.habits.waits &= !w.surplus;
     return w.habits;
+}
+
+/* ---- known requests ---------------------------------------------------------------------------------------------- */
+
+/* Takes the first alternative, and leaves the step at a choice of a value. */
+static bool answer_simply(void *context, const aph_event *event, aph_value *answer)
+{
+    (void)context;
+    *answer = event->kind == APH_EVENT_EITHER ? aph_int(0) : APH_NIL;
+    return event->kind == APH_EVENT_SEND || event->kind == APH_EVENT_EITHER;
+}
+
+static aphi_ending take_message(const aph_model *model, aph_value *state, aph_value message)
+{
+    aph_request request = {0, message};
+    bool waiting = true;
+    return aphi_step_feed(model, state, &request, &waiting, APH_NIL, answer_simply, NULL);
+}
+
+bool aphi_model_habits_knows(const aph_model *model, aph_value request)
+{
+    aph_value state = aphi_model_initial(model);
+    aphi_guard_arm(model, aphi_clock_ns() + KNOWS_NS, 0);
+    bool begins = !model->connections || take_message(model, &state, APH_OPENED) == APHI_ENDED;
+    bool knows = !begins || take_message(model, &state, request) != APHI_UNKNOWN_REQUEST;
+    aphi_guard_disarm();
+    return knows;
 }

@@ -146,6 +146,33 @@ run 0 test "$dir/sometimes.c" --run "$python -S $dir/resets.py {port}" --folder 
 run 1 test "$dir/never.c" --run "$python -S $dir/resets.py {port}" --folder "$folder" --seed 1 --messages 1000
 out 'the model cannot explain the observations'
 
+# ---- requests that the model never receives ----------------------------------------------------------------------------
+
+# A request on a connection that the model has closed is not simplified to one that the model does not know.
+cat >"$dir/busy.py" <<'END'
+import socket, sys, threading
+listener = socket.create_server(('127.0.0.1', int(sys.argv[1])), backlog=128)
+def serve(peer):
+    try:
+        peer.sendall(b'busy\n')
+        if peer.recv(4096): peer.sendall(b'again\n')
+        while peer.recv(4096): pass
+    except OSError: pass
+    peer.close()
+while True:
+    threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+END
+model busy '.connections = true, .codec = &aph_codec_lines, .preamble = preamble' 'aph_request q = aph_recv(m);
+    if (q.message == APH_OPENED) { aph_send(m, q.from, aph_str("busy")); aph_close(m, q.from); }
+    else if (q.message != APH_CLOSED && q.message != APH_BROKEN && !aph_str_is(q.message, "ping"))
+        aph_unknown_request(m, "ping");' \
+    'static aph_value preamble(const aph_preamble *p) { return p->step ? APH_NIL : APH_AWAIT; }'
+rm -rf "$folder"
+run 1 test "$dir/busy.c" --run "$python -S $dir/busy.py {port}" --folder "$folder" --seed 1
+out '"again"'
+out '"ping"'
+no_out '""'
+
 # ---- preambles ---------------------------------------------------------------------------------------------------------
 
 model refused '.connections = true, .preamble = preamble' 'aph_request q = aph_recv(m); if (aph_str_is(q.message, "login")) aph_close(m, q.from);' \

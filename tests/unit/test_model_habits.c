@@ -92,11 +92,37 @@ static void test_rpc(void **state) { (void)state, expect_habits(step_echo, true,
 static void test_news(void **state) { (void)state, expect_habits(step_news, false, false, false); }
 static void test_failing(void **state) { (void)state, expect_habits(step_failing, false, false, false); }
 
+/* A connection is opened before its first request. */
+static void step_knowing(aph *m, aph_value *state)
+{
+    aph_request q = aph_recv(m);
+    aph_value name = aph_int(q.from);
+    if (q.message == APH_OPENED) {
+        aph_send(m, q.from, aph_str(aph_either(m, "hello", "welcome") ? "welcome" : "hello"));
+        *state = aph_set(*state, name, aph_bool(true));
+    } else if (!aph_str_is(q.message, "a") || !aph_has(*state, name)) {
+        aph_unknown_request(m, "only a");
+    }
+}
+
+static void test_knows(void **state)
+{
+    (void)state;
+    const aph_model knowing = {.version = APH_MODEL_VERSION, .name = "m", .step = step_knowing, .connections = true};
+    assert_true(aphi_model_habits_knows(&knowing, aph_str("a")));
+    assert_false(aphi_model_habits_knows(&knowing, aph_str("")));
+    const aph_model echo = {.version = APH_MODEL_VERSION, .name = "m", .step = step_echo};
+    assert_true(aphi_model_habits_knows(&echo, aph_str("")));
+    const aph_model failing = {.version = APH_MODEL_VERSION, .name = "m", .step = step_failing};
+    assert_false(aphi_model_habits_knows(&failing, aph_str("a")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_waiting), cmocka_unit_test(test_in_order), cmocka_unit_test(test_echo),
         cmocka_unit_test(test_rpc),     cmocka_unit_test(test_news),     cmocka_unit_test(test_failing),
+        cmocka_unit_test(test_knows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
