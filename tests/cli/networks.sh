@@ -83,6 +83,10 @@ out 'the model cannot explain the observations'
 out 'The model allows instead'
 title='replay over a network'
 for script in .antiphon/*.script; do run 1 replay --run "$serve --mutate 1" "$script"; done
+# Runs over a network are narrow and short, so that they can be judged.
+run 0 test kv --env "$examples/duplicate.c" --run "$serve" --messages 900 --seed 1
+check 'the runs are long' [ "$(sed -n 's/.* in \([0-9]*\) runs.*/\1/p' "$dir/out")" -ge 6 ]
+check 'there are many connections' [ "$(grep -o '"conn":[0-9]*' .antiphon/trace.jsonl | sort -u | wc -l)" -le 2 ]
 # A server that does not limit its clients passes with two clients, and fails with more.
 serve="$ANTIPHON serve $greeter --port {port}"
 run 0 test "$greeter" --env "$examples/two-clients.c" --connections 2 --run "$serve" --messages 60 --seed 3
