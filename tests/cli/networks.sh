@@ -68,6 +68,18 @@ for network in tcp tcp:1 sync udp; do
         run $code check --derive --env $network register "$dir/$t"
     done
 done
+# The named networks can be loaded from their files, too, and decide alike.
+for network in tcp tcp_buffered sync udp; do
+    for t in overtaken crossed repeated; do
+        name=${network/_buffered/:1}
+        "$ANTIPHON" check --derive --env "$name" register "$dir/$t" >"$dir/out" 2>&1
+        judge $? "$ANTIPHON_ROOT/models/networks/$network.c" register $t
+    done
+done
+cp "$ANTIPHON_ROOT"/models/networks/*.[ch] "$dir"
+sed 's/take_way(m, .*;/aph_never(m);/' "$ANTIPHON_ROOT/models/networks/tcp.c" >"$dir/tcp.c"
+judge 1 "$dir/tcp.c" register crossed
+out 'it never delivers a packet'
 for history in five-clients.log stale-read.log; do
     "$ANTIPHON" check register "$ANTIPHON_ROOT/examples/histories/$history" >"$dir/out" 2>&1
     code=$?
