@@ -22,10 +22,12 @@ static void step(aph *m, aph_value *queues)
         *queues = add_packet(*queues, p);
 }
 
-const aph_network aph_network_sync = {
+NETWORK(sync) = {
     .version = APH_NETWORK_VERSION,
     .name = "sync",
     .summary = "a request is received when it is sent",
     .step = step,
     .initial = no_queues,
 };
+
+LOADABLE

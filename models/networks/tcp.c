@@ -17,10 +17,12 @@ static void step(aph *m, aph_value *queues)
         *queues = add_packet(*queues, aph_absorb(m));
 }
 
-const aph_network aph_network_tcp = {
+NETWORK(tcp) = {
     .version = APH_NETWORK_VERSION,
     .name = "tcp",
     .summary = "each connection keeps its order; unbounded delays",
     .step = step,
     .initial = no_queues,
 };
+
+LOADABLE

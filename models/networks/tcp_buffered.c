@@ -55,10 +55,15 @@ static void step(aph *m, aph_value *queues)
     *queues = add_packet(*queues, p);
 }
 
-const aph_network aph_network_tcp_buffered = {
+static const size_t one = 1;
+
+NETWORK(tcp_buffered) = {
     .version = APH_NETWORK_VERSION,
     .name = "tcp:N",
     .summary = "like tcp, with room for N messages in each direction of a connection",
     .step = step,
     .initial = no_queues,
+    .data = &one,
 };
+
+LOADABLE

@@ -52,10 +52,12 @@ static bool lose_all(aph_value *items)
     return true;
 }
 
-const aph_network aph_network_udp = {
+NETWORK(udp) = {
     .version = APH_NETWORK_VERSION,
     .name = "udp",
     .summary = "messages are lost, duplicated and reordered",
     .step = step,
     .idle = lose_all,
 };
+
+LOADABLE

@@ -22,7 +22,7 @@ typedef struct test {
 } test;
 
 #define S APHI_SECOND_NS
-enum { TEST_ONLY = 9 };
+enum { TEST_ONLY = 9, CONNECTIONS = 10, CONNECTIONS_BEHIND_NETWORK = 2 };
 
 /* Reads a limit of the losses: N or N%. */
 static int take_max_losses(void *field, const char *name, const char *value)
@@ -56,7 +56,7 @@ static const aphi_option options[] = {
     APHI_NUMBER(test, session.campaign.messages, "messages", "N", 0, 1000000000000000,
                 "stop after N messages, sent and received (default: no limit)"),
     APHI_NUMBER(test, session.campaign.connections, "connections", "N", 1, 1000,
-                "open up to N connections at once (default: 10)"),
+                "open up to N connections at once (default: 10; with --env ./mine.c: 2)"),
     APHI_NUMBER(test, session.campaign.depth, "pipeline", "N", 1, 1000,
                 "keep up to N requests pending on a connection (default: 3)"),
     APHI_NUMBER(test, session.campaign.seed, "seed", "N", 0, UINT64_MAX,
@@ -161,6 +161,8 @@ static int run_session(test *t, const aph_loaded_model *spec)
     t->session.campaign.network = t->session.report.network = network.network;
     if (network.network) /* it need not keep the order of responses, so they cannot be assigned to requests */
         t->session.model = without_promises(&t->session.model);
+    if (!t->session.campaign.connections)
+        t->session.campaign.connections = network.network ? CONNECTIONS_BEHIND_NETWORK : CONNECTIONS;
     aphi_interrupt_watch(NULL);
     code = (int)aphi_test_session_run(&t->session);
     aph_network_unload(&network);
@@ -173,6 +175,7 @@ static int test_command(int count, char **words)
     aphi_campaign_options *campaign = &t.session.campaign;
     aph_loaded_model spec;
     campaign->time_ns = -1;
+    campaign->connections = 0; /* unknown until the network is */
     int code = aphi_options_read(&aphi_command_test, &t, &count, words);
     if (code < 0)
         code = check_options(&t);

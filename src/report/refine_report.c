@@ -82,6 +82,21 @@ static void put_effort(aphi_buffer *out, const aphi_refine_report *r)
         aphi_buffer_str(out, "  a choice of the model has many values: only some were tried\n");
 }
 
+/* Of a search that has reached a limit, or was stopped. */
+static void put_progress(aphi_buffer *out, const aphi_refine_report *r)
+{
+    const aphi_refinement *result = &r->outcome->result;
+    aphi_buffer_str(out, "  reached ");
+    aphi_report_counted(out, r->outcome->clients, "client");
+    aphi_buffer_str(out, " with ");
+    aphi_report_counted(out, r->outcome->messages, "message");
+    aphi_buffer_str(out, " each: ");
+    aphi_report_counted(out, result->states, "state");
+    aphi_buffer_str(out, ", ");
+    aphi_report_counted(out, result->traces, "different trace");
+    aphi_buffer_str(out, "; fewer --clients or --messages need fewer states\n");
+}
+
 static void put_counterexample(aphi_buffer *out, const aphi_refine_report *r, const aphi_terminal *terminal)
 {
     const aphi_refinement *result = &r->outcome->result;
@@ -120,6 +135,8 @@ void aphi_refine_report_text(aphi_buffer *out, const aphi_refine_report *r, cons
     aphi_buffer_format(out, " %s%s%s\n", o->spec->name, result->why[0] ? ": " : "", result->why);
     if (aphi_refine_passed(result))
         put_effort(out, r);
+    else if (result->verdict == APHI_REFINES_UNKNOWN)
+        put_progress(out, r);
     if (result->trace)
         put_counterexample(out, r, terminal);
 }

@@ -544,8 +544,8 @@ static void print_report(const report *t)
     add_lost(&out, t);
     if (c->undecided) {
         aphi_report_counted(&out, c->undecided, "run");
-        aphi_buffer_str(&out, " could not be judged in time; narrower runs were done instead; to judge without a "
-                              "limit: antiphon check ");
+        aphi_buffer_str(&out, " could not be judged in time, so the test does not pass; later runs had less "
+                              "concurrency; to judge without a limit: antiphon check ");
         if (strcmp(t->options->environment, "tcp") != 0) {
             add_option(&out, "--env ", t->options->environment);
             aphi_buffer_str(&out, " ");

@@ -17,7 +17,9 @@ enum {
     EARLY_PARTS = 8,         /* each takes at most this part of the time */
     LONG = 4096,             /* messages of a run that must be fast to judge */
     MESSAGES_OPENING = 2048, /* the last length if the model has connections: the server may notice an end late */
+    MESSAGES_NETWORK = 150,  /* the last length over a user's network: packets in flight may stay there for long */
     FLIGHT_MAX = 16,         /* requests in flight if connections are pipelined: there are many orders */
+    FLIGHT_NETWORK = 3,      /* the same over a user's network */
     WAITING_MAX = 6,         /* connections if requests wait for others: the orders in which they wait are many */
 };
 
@@ -63,9 +65,10 @@ static void choose_width(aphi_campaign_state *c, aphi_run_options *run)
     run->connections = aphi_choice_chance(&c->choice, 1, 4) ? 1 + aphi_choice_below(&c->choice, most) : most;
     run->depth = deep ? 2 + aphi_choice_below(&c->choice, o->depth - 1) : 1;
     run->apart = run->messages > LONG;
+    size_t flight = o->network ? FLIGHT_NETWORK : FLIGHT_MAX;
     /* If writes are alone in their partition, and partitions are judged separately, there are few orders. */
-    if (run->depth > 1 && run->connections * run->depth > FLIGHT_MAX && !easy)
-        run->connections = run->depth < FLIGHT_MAX ? FLIGHT_MAX / run->depth : 1;
+    if (run->depth > 1 && run->connections * run->depth > flight && !easy)
+        run->connections = run->depth < flight ? flight / run->depth : 1;
     /* Connections on which requests wait are replaced by others. */
     if (!o->model->rpc || o->model->patience_ms)
         run->spares = all - run->connections;
@@ -74,7 +77,9 @@ static void choose_width(aphi_campaign_state *c, aphi_run_options *run)
 static uint64_t choose_length(const aphi_campaign_state *c)
 {
     uint64_t length = MESSAGES_FIRST, left = messages_left(c);
-    uint64_t last = c->options->model->connections ? MESSAGES_OPENING : MESSAGES_LAST;
+    uint64_t last = c->options->network              ? MESSAGES_NETWORK
+                    : c->options->model->connections ? MESSAGES_OPENING
+                                                     : MESSAGES_LAST;
     for (uint64_t i = 0; i < c->result.runs && length < last; i++)
         length *= 3;
     if (length > last)

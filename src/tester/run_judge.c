@@ -57,7 +57,8 @@ static void give_up(aphi_run_state *r, aph_limit limit, const char *message)
     if (*j->gave_up)
         return;
     j->too_hard = true;
-    j->undecided = limit != APH_LIMIT_SOLVER && limit != APH_LIMIT_BRANCHES;
+    /* The limit of the branches of a derivation is ours, that of the branches of a step is not. */
+    j->undecided = limit != APH_LIMIT_SOLVER && (limit != APH_LIMIT_BRANCHES || r->options->network);
     snprintf(j->gave_up, sizeof j->gave_up, "%s", why);
 }
 

@@ -68,6 +68,18 @@ for network in tcp tcp:1 sync udp; do
         run $code check --derive --env $network register "$dir/$t"
     done
 done
+# The named networks can be loaded from their files, too, and decide alike.
+for network in tcp tcp_buffered sync udp; do
+    for t in overtaken crossed repeated; do
+        name=${network/_buffered/:1}
+        "$ANTIPHON" check --derive --env "$name" register "$dir/$t" >"$dir/out" 2>&1
+        judge $? "$ANTIPHON_ROOT/models/networks/$network.c" register $t
+    done
+done
+cp "$ANTIPHON_ROOT"/models/networks/*.[ch] "$dir"
+sed 's/take_way(m, .*;/aph_never(m);/' "$ANTIPHON_ROOT/models/networks/tcp.c" >"$dir/tcp.c"
+judge 1 "$dir/tcp.c" register crossed
+out 'it never delivers a packet'
 for history in five-clients.log stale-read.log; do
     "$ANTIPHON" check register "$ANTIPHON_ROOT/examples/histories/$history" >"$dir/out" 2>&1
     code=$?
@@ -83,6 +95,10 @@ out 'the model cannot explain the observations'
 out 'The model allows instead'
 title='replay over a network'
 for script in .antiphon/*.script; do run 1 replay --run "$serve --mutate 1" "$script"; done
+# Runs over a network are narrow and short, so that they can be judged.
+run 0 test kv --env "$examples/duplicate.c" --run "$serve" --messages 900 --seed 1
+check 'the runs are long' [ "$(sed -n 's/.* in \([0-9]*\) runs.*/\1/p' "$dir/out")" -ge 6 ]
+check 'there are many connections' [ "$(grep -o '"conn":[0-9]*' .antiphon/trace.jsonl | sort -u | wc -l)" -le 2 ]
 # A server that does not limit its clients passes with two clients, and fails with more.
 serve="$ANTIPHON serve $greeter --port {port}"
 run 0 test "$greeter" --env "$examples/two-clients.c" --connections 2 --run "$serve" --messages 60 --seed 3

@@ -185,6 +185,8 @@ run 30 refine swap no-such
 
 run 3 refine --clients 4 --messages 6 --time 0.3 swap-impl swap
 out 'the time limit was reached'
+out '  reached '
+out 'fewer --clients or --messages need fewer states'
 title='refine, interrupted'
 "$ANTIPHON" refine --clients 4 --messages 6 swap-impl swap >"$dir/out" 2>"$dir/err" &
 check 'it catches SIGINT' wait_until catches_sigint $!
