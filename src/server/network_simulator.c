@@ -263,7 +263,8 @@ void aphi_network_simulator_set_state(aphi_network_simulator *n, aph_value state
 bool aphi_network_simulator_is_idle(const aphi_network_simulator *n, aph_value *after)
 {
     *after = n->at.state;
-    if (aph_count(n->incoming) || aph_count(n->outgoing))
+    bool within_step = aph_count(n->at.answers) > 0; /* it may hold a packet that it has absorbed */
+    if (within_step || aph_count(n->incoming) || aph_count(n->outgoing))
         return false;
     return n->network->idle ? n->network->idle(after) : *after == n->model.initial(&n->model);
 }

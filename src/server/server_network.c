@@ -400,13 +400,13 @@ static bool is_offered(const aphi_server_network *n)
     return aph_count(n->network.incoming) || aph_count(n->network.outgoing);
 }
 
-/* An idle network, such as one that loses packets, may rest although it could emit more, but not while packets are
- * offered to it. Before the first packet there is nothing to lose, so a network that never absorbs is found at once. */
+/* An idle network, such as one that loses packets, may rest although it could emit more. Before the first packet there
+ * is nothing to lose, so a network that never absorbs is found at once. */
 static bool may_rest(aphi_server *s)
 {
     aphi_server_network *n = s->network;
     aph_value after;
-    if (!n->has_absorbed || is_offered(n) || !aphi_network_simulator_is_idle(&n->network, &after) ||
+    if (!n->has_absorbed || !aphi_network_simulator_is_idle(&n->network, &after) ||
         aphi_choice_chance(&s->choice, 3, 4))
         return false;
     if (after != n->network.at.state)

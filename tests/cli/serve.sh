@@ -298,7 +298,7 @@ static void step(aph *m, aph_value *state)
 static const aph_network network = {.version = APH_NETWORK_VERSION, .name = "astray", .step = step};
 APH_NETWORK(network)
 END
-# Packets that are offered are absorbed with any seed.
+# A packet that was absorbed is emitted with any seed.
 for seed in 1 2 3 4 5; do
     start kv --env "$dir/astray.c" --delay 0 --seed $seed
     same "$(exchange '{"f":"get","key":"a"}')" ''
