@@ -667,12 +667,30 @@ static void verify_failure(check *c, manner how)
         c->result->evidence = aph_put(c->result->evidence, "promises", aph_str("unverified"));
 }
 
+/* Returns false if the codec cannot encode a request of the trace: then its messages never were bytes. */
+static bool requests_are_encoded(check c)
+{
+    aphi_observation o;
+    aph_value bytes;
+    bool encoded = can_read_again(&c);
+    c.trace = encoded ? open_trace(&c) : NULL;
+    while (encoded && aphi_trace_next(c.trace, &o) > 0) {
+        if (o.kind == APHI_SENT && !aphi_is_signal(o.message) && o.connection < APH_ACCEPTED)
+            encoded = aph_encode(c.model->codec, APH_TO_SERVER, o.message, &bytes);
+        if (aphi_heap_is_full())
+            aph_collect();
+    }
+    if (c.trace)
+        aphi_trace_close(c.trace);
+    return encoded;
+}
+
 /* A failure is an error of the model if no server could have sent a message that the model allows. */
 static void verify_codec(check *c)
 {
     char text[480];
     uint64_t line = (uint64_t)aph_int_of(aph_field(c->result->evidence, "line"));
-    if (!aphi_unreadable_find(c->model, &c->result->evidence, text, sizeof text))
+    if (!aphi_unreadable_find(c->model, &c->result->evidence, text, sizeof text) || !requests_are_encoded(*c))
         return;
     fill_fault(c, APH_FAULT_CODEC, text, line);
 }

@@ -109,7 +109,7 @@ against 3 endless-chunks 'a message of more than 16777216 bytes'
 against 3 endless-body 'a message of more than 16777216 bytes'
 against 1 flood fail
 against 8 drip 'no complete message'
-against 8 stall 'no response within'
+against 8 stall 'no complete response within'
 
 # ---- unsolicited and missing responses -------------------------------------------------------------------------------
 
