@@ -20,7 +20,8 @@
 #include <string.h>
 
 enum {
-    DRAIN_BUDGET = 5000,   /* configurations visited to find all that are left after silence */
+    DRAIN_BUDGET = 5000,   /* configurations visited to find all that are left when a lossy network is quiet */
+    QUIET_BUDGET = 50000,  /* the same for another network: a silence is rare, and takes longer than this */
     WINDOW_QUIET = 64,     /* observations: before silence, a shorter window is kept for the evidence */
     AFTERMATH_MAX = 20000, /* observations recorded after a failure */
     HELD_MAX = 256,        /* observations */
@@ -544,7 +545,7 @@ aph_verdict aphi_oracle_quiet(aph_oracle *o)
 {
     aph_verdict verdict = aphi_oracle_observe_quiet(o);
     bool trims = o->env.lossy || (!o->rpc && o->event_count >= WINDOW_QUIET);
-    if (verdict == APH_PASS && trims && aphi_search_find_all(o, DRAIN_BUDGET)) {
+    if (verdict == APH_PASS && trims && aphi_search_find_all(o, o->env.lossy ? DRAIN_BUDGET : QUIET_BUDGET)) {
         o->quiet_line = o->line;
         o->quiet_base = o->event_base;
     }

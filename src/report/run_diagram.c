@@ -98,14 +98,15 @@ void aphi_run_event_text(aphi_buffer *out, const aphi_run_event *m, aph_words *w
         break;
     case APHI_RUN_EVENT_CLOSED: aphi_buffer_str(out, "closes the connection"); break;
     case APHI_RUN_EVENT_DROPPED: drop_text(out, m->message, limit); break;
+    case APHI_RUN_EVENT_QUIET: aphi_buffer_str(out, "silence: all messages have arrived"); break;
     }
 }
 
 bool aphi_action_wait_text(aphi_buffer *out, aph_value action)
 {
     aph_value wait = aph_field(action, "wait"), answer = aph_field(wait, "answer"), pause = aph_field(wait, "pause_us");
-    if (aph_str_is(wait, "quiet")) {
-        aphi_buffer_str(out, "quiet");
+    if (aph_str_is(wait, "quiet") || aph_str_is(wait, "silence")) {
+        aphi_buffer_str(out, aph_str_is(wait, "quiet") ? "quiet" : "silence");
     } else if (aph_is_int(answer)) {
         aphi_buffer_format(out, "response #%lld", (long long)aph_int_of(answer));
     } else if (aph_is_int(pause)) {
@@ -467,6 +468,15 @@ static bool draw_arrow(const drawing *d, aphi_text_line *l, size_t i)
     return cut;
 }
 
+/* Returns false: the label is short. */
+static bool draw_silence(const drawing *d, aphi_text_line *l, size_t i)
+{
+    char *label = label_of(d, i);
+    put_clean(d, l, d->label_x, label, d->subject_x, frame_ink(d, i));
+    free(label);
+    return false;
+}
+
 /* ---- expected response ------------------------------------------------------------------------------------------- */
 
 /* The length in bytes of the first line when text is wrapped at `columns`, at a blank in its second half. */
@@ -576,6 +586,8 @@ static void draw_expected(const drawing *d, aphi_text_line *l, size_t i, bool cu
         draw_remark(d, l, i, "expected", "a message", &attached);
     else if (!attached && m->kind == APHI_RUN_EVENT_DROPPED)
         draw_remark(d, l, i, "expected", "the connection to stay open", &attached);
+    else if (!attached && m->kind == APHI_RUN_EVENT_QUIET)
+        draw_remark(d, l, i, "expected", "a message that is due", &attached);
     else if (!attached)
         draw_remark(d, l, i, "expected", "a message that the model allows", &attached);
 }
@@ -590,7 +602,7 @@ static void draw_row(const drawing *d, aphi_text_line *l, size_t i)
     draw_wait(d, l, i);
     put_lines(d, l, d->g.line);
     draw_gutter(d, l, i);
-    bool cut = draw_arrow(d, l, i);
+    bool cut = kind == APHI_RUN_EVENT_QUIET ? draw_silence(d, l, i) : draw_arrow(d, l, i);
     aphi_text_line_flush(l, d->out, d->terminal);
     if (is_failing(d, i))
         draw_expected(d, l, i, cut);
