@@ -436,7 +436,7 @@ static void draw_gutter(const drawing *d, aphi_text_line *l, size_t i)
     if (is_failing(d, i))
         aphi_text_line_text(l, INDENT, d->terminal->unicode ? "✗" : "X", APHI_INK_ALARM);
     aphi_text_line_text(l, INDENT + 2 + d->time_width - n, text, APHI_INK_DIM);
-    if (d->merged) {
+    if (d->merged && event_at(d, i)->kind != APHI_RUN_EVENT_QUIET) {
         n = name_text(d, text, sizeof text, event_at(d, i)->connection);
         aphi_text_line_text(l, d->gutter - 2 - n, text, is_failing(d, i) ? APHI_INK_ALARM : APHI_INK_NONE);
     }
@@ -598,15 +598,16 @@ static void draw_row(const drawing *d, aphi_text_line *l, size_t i)
 {
     lane *at = &d->lanes[lane_of(d, event_at(d, i)->connection)];
     aphi_run_event_kind kind = event_at(d, i)->kind;
-    at->closed = false; /* the connection is used again */
+    bool silent = kind == APHI_RUN_EVENT_QUIET;
+    at->closed &= silent; /* otherwise, the connection is used again */
     draw_wait(d, l, i);
     put_lines(d, l, d->g.line);
     draw_gutter(d, l, i);
-    bool cut = kind == APHI_RUN_EVENT_QUIET ? draw_silence(d, l, i) : draw_arrow(d, l, i);
+    bool cut = silent ? draw_silence(d, l, i) : draw_arrow(d, l, i);
     aphi_text_line_flush(l, d->out, d->terminal);
     if (is_failing(d, i))
         draw_expected(d, l, i, cut);
-    at->closed = kind == APHI_RUN_EVENT_CLOSED || kind == APHI_RUN_EVENT_DROPPED;
+    at->closed |= kind == APHI_RUN_EVENT_CLOSED || kind == APHI_RUN_EVENT_DROPPED;
 }
 
 void aphi_run_diagram_draw(aphi_buffer *out, const aphi_run_diagram *t, const aphi_terminal *terminal, size_t rows)
