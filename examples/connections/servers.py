@@ -154,7 +154,7 @@ class Greeter(Server):
 
 
 class Limit(Server):
-    FAULTS = ('counts-closed', 'counts-refused', 'serves-four', 'leaves-refused-open')
+    FAULTS = ('counts-closed', 'counts-refused', 'serves-four', 'leaves-refused-open', 'leaks-aborted')
 
     def __init__(self, fault):
         super().__init__(fault)
@@ -185,15 +185,17 @@ class Limit(Server):
         c.close()
 
     def broken(self, c):
-        self.served.discard(c)
+        if self.fault != 'leaks-aborted':
+            self.served.discard(c)
 
 
 class Chat(Server):
-    FAULTS = ('forgets-to-announce', 'announces-to-all', 'reuses-numbers', 'sends-to-sender')
+    FAULTS = ('forgets-to-announce', 'announces-to-all', 'reuses-numbers', 'sends-to-sender', 'notices-resets-late')
 
     def __init__(self, fault):
         super().__init__(fault)
         self.joined = 0
+        self.unnoticed = []
 
     def tell_others(self, me, news, value, all=False):
         for c in self.open:
@@ -201,6 +203,8 @@ class Chat(Server):
                 c.send({'from': me.number, news: value})
 
     def opened(self, c):
+        while self.unnoticed:
+            self.tell_others(self.unnoticed.pop(), 'left', True)
         self.joined = len(self.open) if self.fault == 'reuses-numbers' else self.joined + 1
         c.number = self.joined
         c.send({'welcome': c.number})
@@ -214,7 +218,9 @@ class Chat(Server):
         self.tell_others(c, 'left', True)
 
     def broken(self, c):
-        if self.fault != 'forgets-to-announce':
+        if self.fault == 'notices-resets-late':
+            self.unnoticed.append(c)
+        elif self.fault != 'forgets-to-announce':
             self.tell_others(c, 'left', True)
 
 

@@ -108,6 +108,7 @@ typedef struct aph_check_options {
     bool derive;
     const aph_network *network;        /* replaces oracle.environment, and implies derive; NULL: none */
     uint64_t branches;                 /* of the derivation; 0: no limit */
+    bool ignore_quiet;                 /* read the "quiet" lines of a trace as notes */
 } aph_check_options;
 
 typedef enum aph_check_verdict {
@@ -158,6 +159,7 @@ typedef struct aph_check_result {
 
     /* With APH_CHECK_FAIL, an object with these fields:
      *   line, connection   the position of the first response that has no explanation
+     *   quiet              true if there is none for a silence (a "quiet" line); connection is then meaningless
      *   exact              false if the search for that response was cut short, and an earlier one may be the first
      *   observed, request  the response, and its request if the model is rpc
      *   window             operations around it: connection, request, answer, line, call, end, violated

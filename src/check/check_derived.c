@@ -52,6 +52,7 @@ static void add_observation(derived *c, const aphi_observation *o)
         c->result->responses++;
         break;
     case APHI_LOST: add_lost(c, o); break;
+    case APHI_QUIET: aphi_derivation_quiet(c->derivation, o->line); break;
     case APHI_UNDONE:
     case APHI_NOTE: return;
     }
@@ -75,6 +76,9 @@ static bool read_all(derived *c, aphi_lookahead *ahead)
 
 static aph_value message_value(const aphi_derivation_observation *o, size_t place)
 {
+    if (o->quiet)
+        return aph_record("quiet", aph_bool(true), "line", aph_int((int64_t)o->line), "call",
+                          aph_int((int64_t)(2 * place)), "end", aph_int((int64_t)(2 * place + 1)));
     return aph_record("connection", aph_int(o->connection), o->sent ? "request" : "answer", o->message, "line",
                       aph_int((int64_t)o->line), "call", aph_int((int64_t)(2 * place)), "end",
                       aph_int((int64_t)(2 * place + 1)));
@@ -102,7 +106,8 @@ static void fill_failure(derived *c)
     c->result->verdict = APH_CHECK_FAIL;
     c->result->evidence =
         aph_record("line", aph_int((int64_t)o.line), "connection", aph_int(o.connection), "exact", aph_bool(true),
-                   o.sent ? "request" : "observed", o.message, "window", window_value(c->derivation, blamed), "allowed",
+                   o.quiet ? "quiet" : o.sent ? "request" : "observed", o.quiet ? aph_bool(true) : o.message,
+                   "window", window_value(c->derivation, blamed), "allowed",
                    aphi_derivation_allowed(c->derivation), "all_allowed",
                    aph_bool(aphi_derivation_all_allowed(c->derivation)));
     snprintf(c->result->message, sizeof c->result->message, "%s", message);

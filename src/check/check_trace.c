@@ -119,6 +119,7 @@ static aph_verdict feed_event(check *c, const aphi_lookahead_event *o)
         c->result->responses++;
         return aphi_partitions_received(c->partitions, o->seen.line, o->seen.connection, o->seen.message);
     case APHI_LOST: return aphi_partitions_lost(c->partitions, o->seen.line, o->seen.connection, o->foretold);
+    case APHI_QUIET: return aphi_partitions_quiet(c->partitions, o->seen.line);
     default: return c->verdict;
     }
 }
@@ -446,7 +447,7 @@ static attempt check_partitions(check *c, const aph_oracle_options *options)
 static aphi_trace *open_trace(const check *c)
 {
     aphi_trace_options options = {.format = c->options->format, .model = c->model,
-                                  .ignore_times = c->options->ignore_times};
+                                  .ignore_times = c->options->ignore_times, .ignore_quiet = c->options->ignore_quiet};
     return c->bytes ? aphi_trace_open_memory(c->bytes, c->size, &options) : aphi_trace_open(c->result->file, &options);
 }
 
@@ -819,7 +820,8 @@ static void replay_parts(const aph_model *model, const aphi_history_capture *all
 static void replay_trace(const aph_model *model, const aph_check_options *options, aph_value explanation,
                          aph_check_result *r)
 {
-    aphi_trace_options reading = {.format = options->format, .model = model, .ignore_times = options->ignore_times};
+    aphi_trace_options reading = {.format = options->format, .model = model, .ignore_times = options->ignore_times,
+                                  .ignore_quiet = options->ignore_quiet};
     aphi_trace *trace = aphi_trace_open(r->file, &reading);
     aphi_lookahead *ahead = aphi_lookahead_open(trace);
     aphi_history_capture all;

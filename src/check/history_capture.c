@@ -90,6 +90,13 @@ static void add_answer(aphi_history_capture *h, aphi_history_event e)
         history->events[request.event].other = event;
 }
 
+/* It concerns the parts that have requests. */
+static void add_quiet(aphi_history_capture *h, aphi_history_event e)
+{
+    for (size_t i = 0; i < h->count; i++)
+        add_event(&h->parts[i].history, e);
+}
+
 void aphi_history_capture_add(aphi_history_capture *h, const aphi_lookahead_event *o, bool paired)
 {
     aphi_history_event e = {.answer = o->seen.kind == APHI_RECEIVED,
@@ -100,7 +107,10 @@ void aphi_history_capture_add(aphi_history_capture *h, const aphi_lookahead_even
                             .other = SIZE_MAX,
                             .lost = o->future == APH_FUTURE_LOST};
     struct aphi_open_request request;
-    if (o->seen.kind == APHI_SENT)
+    if (o->seen.kind == APHI_QUIET)
+        add_quiet(h, (aphi_history_event){.quiet = true, .connection = INT64_MIN, .number = e.number, .line = e.line,
+                                          .other = SIZE_MAX});
+    else if (o->seen.kind == APHI_SENT)
         add_request(h, e, paired);
     else if (o->seen.kind == APHI_RECEIVED)
         add_answer(h, e);

@@ -77,6 +77,7 @@ static aph_verdict feed_event(aphi_partitions *p, const aphi_lookahead_event *o)
     case APHI_SENT: return aphi_partitions_sent(p, seen->line, seen->connection, seen->message, &known);
     case APHI_RECEIVED: return aphi_partitions_received(p, seen->line, seen->connection, seen->message);
     case APHI_LOST: return aphi_partitions_lost(p, seen->line, seen->connection, o->foretold);
+    case APHI_QUIET: return aphi_partitions_quiet(p, seen->line);
     default: return APH_PASS;
     }
 }

@@ -206,9 +206,18 @@ static void restart(aphi_derivation *d)
     d->begun = false;
 }
 
+/* A request that is lost after a silence was received before it. */
+static bool is_before_quiet(const aphi_derivation *d, size_t request)
+{
+    for (size_t i = d->seen_count; i-- > request;)
+        if (d->seen[i].kind == APHI_SEEN_QUIET)
+            return true;
+    return false;
+}
+
 void aphi_derivation_lost(aphi_derivation *d, size_t request)
 {
-    if (request >= d->seen_count || d->seen[request].lost)
+    if (request >= d->seen_count || d->seen[request].lost || is_before_quiet(d, request))
         return;
     d->seen[request].lost = true;
     if (d->verdict == APH_PASS)
@@ -224,7 +233,7 @@ void aphi_derivation_lose_connection(aphi_derivation *d, uint64_t line, int64_t 
     }
     uint64_t *deaf = aphi_int_map_at(&d->deaf, connection);
     *deaf = *deaf ? *deaf : d->seen_count;
-    for (size_t i = 0; i < d->seen_count; i++)
+    for (size_t i = d->seen_count; i-- > 0 && d->seen[i].kind != APHI_SEEN_QUIET;)
         d->seen[i].lost |= d->seen[i].kind == APHI_SEEN_SENT && d->seen[i].connection == connection;
     if (d->verdict == APH_PASS)
         restart(d);
@@ -499,7 +508,8 @@ size_t aphi_derivation_unexplained(const aphi_derivation *d)
 aphi_derivation_observation aphi_derivation_observation_at(const aphi_derivation *d, size_t i)
 {
     const aphi_seen *o = &d->seen[i];
-    return (aphi_derivation_observation){o->kind == APHI_SEEN_SENT, o->connection, o->message, o->line};
+    return (aphi_derivation_observation){.sent = o->kind == APHI_SEEN_SENT, .quiet = o->kind == APHI_SEEN_QUIET,
+                                         .connection = o->connection, .message = o->message, .line = o->line};
 }
 
 aph_value aphi_derivation_allowed(const aphi_derivation *d)

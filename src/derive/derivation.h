@@ -47,7 +47,7 @@ aph_verdict aphi_derivation_decide(aphi_derivation *d);
 aph_verdict aphi_derivation_may_be_quiet(aphi_derivation *d);
 
 typedef struct aphi_derivation_observation {
-    bool sent;
+    bool sent, quiet;
     int64_t connection;
     aph_value message; /* APH_NIL for silence */
     uint64_t line;

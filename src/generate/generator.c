@@ -43,6 +43,8 @@ enum {
     LONG_RUN = 1024,    /* actions */
     END_ONE_IN = 12,    /* actions on a connection that end it, if the model has connections */
     QUIET_ONE_IN = 4,   /* of the actions that open or end a connection */
+    ENDS_FIRST = 4,     /* ends of connections before the first silence, at most */
+    ENDS_BETWEEN = 8,   /* the same for later silences; with more, the runs become hard to judge */
     PAUSE_US_LOW = 50,
     PAUSE_US_HIGH = 2000,
 };
@@ -80,6 +82,8 @@ struct aphi_generator {
     uint32_t begun;             /* connections from here on are spare */
     size_t depth;
     bool apart;                 /* partitions are kept apart */
+    unsigned silences;          /* still to come */
+    uint64_t ends_until;        /* the number of ends before the next one; 0: the next action waits for it */
     uint64_t actions;
     int64_t label;              /* the latest */
     phase now;
@@ -385,7 +389,24 @@ static void wait_quiet_sometimes(aphi_generator *g, aphi_action *a)
 static aph_value draw_end(aphi_generator *g, bool is_shut)
 {
     static const aph_value ends[] = {APH_BROKEN, APH_NIL, APH_NIL, APH_CLOSED, APH_CLOSED};
+    if (g->silences && g->ends_until == 1 && aphi_choice_chance(&g->gen.choice, 3, 4))
+        return APH_BROKEN; /* servers often handle it wrongly, and only the silence shows it */
     return ends[aphi_choice_below(&g->gen.choice, is_shut ? 3 : 5)];
+}
+
+/* Counts the ends after which the server may still serve the connection, because it does not notice them. */
+static void count_end(aphi_generator *g, aph_value end)
+{
+    if (g->silences && end != APH_CLOSED)
+        g->ends_until--;
+}
+
+static void wait_for_silence(aphi_generator *g, aphi_action *a)
+{
+    a->wait = APHI_WAIT_SILENCE;
+    a->waits_for = 0;
+    g->silences--;
+    g->ends_until = 1 + aphi_choice_below(&g->gen.choice, ENDS_BETWEEN);
 }
 
 /* Opens or ends the connection, if the model has connections. Returns false if a request is to be sent on it. */
@@ -404,6 +425,8 @@ static bool next_signal(aphi_generator *g, uint32_t c, aphi_action *a)
     if (ends && x->is_shut)
         wait_pause(g, a); /* the server may end it first */
     wait_quiet_sometimes(g, a);
+    if (ends)
+        count_end(g, a->send);
     if (ends && a->send == APH_CLOSED)
         x->is_shut = true;
     else if (ends)
@@ -459,8 +482,11 @@ aphi_action aphi_generator_next(aphi_generator *g, const aphi_knowledge *known)
     /* A connection is known to be idle only if the model responds to each request. */
     bool closes = settled && aphi_choice_chance(choice, 1, 512) && g->model->rpc;
     aphi_action a = {0};
+    bool silent = g->silences && !g->ends_until;
     if (!next_signal(g, c, &a))
         a = closes ? next_close(g, c) : next_send(g, c, follows);
+    if (silent && a.label)
+        wait_for_silence(g, &a);
     g->actions++;
     note_use(g, c);
     g->gen.known = NULL;
@@ -514,6 +540,12 @@ int64_t aphi_generator_rename(aphi_generator *g, int64_t connection_number, int6
     if (g->last_label == label)
         g->last_label = g->label;
     return g->label;
+}
+
+void aphi_generator_add_silences(aphi_generator *g, unsigned n)
+{
+    g->silences = g->model->connections ? n : 0;
+    g->ends_until = 1 + aphi_choice_below(&g->gen.choice, ENDS_FIRST);
 }
 
 void aphi_generator_keep_apart(aphi_generator *g) { g->apart = g->model->part != NULL; }

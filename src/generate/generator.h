@@ -31,6 +31,9 @@ void aphi_generator_close(aphi_generator *g);
 void aphi_generator_keep_apart(aphi_generator *g);
 /* Adds connections that are used only in place of blocked ones. Call it before the first action. */
 void aphi_generator_add_spares(aphi_generator *g, size_t spares);
+/* Lets up to n actions wait for silence, each of them after an abort or close. For a model with connections. Call it
+ * before the first action. */
+void aphi_generator_add_silences(aphi_generator *g, unsigned n);
 /* A blocked connection gets no further requests until it is unblocked. */
 void aphi_generator_block(aphi_generator *g, int64_t connection);
 void aphi_generator_unblock(aphi_generator *g, int64_t connection);

@@ -134,7 +134,7 @@ static bool find_event(const aph_oracle *o, uint64_t visits, size_t *event)
         *(verdict == APH_PASS ? &good : &bad) = middle;
     }
     *event = good;
-    return o->events[good].kind == APHI_OBSERVED_ANSWER;
+    return o->events[good].kind == APHI_OBSERVED_ANSWER || o->events[good].kind == APHI_OBSERVED_QUIET;
 }
 
 aphi_evidence aphi_evidence_open(const aph_oracle *o, uint64_t visits)
@@ -145,6 +145,8 @@ aphi_evidence aphi_evidence_open(const aph_oracle *o, uint64_t visits)
         return e;
     e.found = true;
     const aphi_observed_event *blamed = &o->events[e.event];
+    if (blamed->kind == APHI_OBSERVED_QUIET) /* the message that is due differs between explanations */
+        return e;
     e.probe = open_probe(o, e.event, blamed->request, visits);
     if (!e.probe || e.probe->verdict != APH_PASS)
         return e;

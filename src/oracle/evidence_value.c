@@ -68,17 +68,29 @@ static aph_value operations_window(const aph_oracle *o, size_t blamed)
 
 /* ---- the window of other models ---------------------------------------------------------------------------------- */
 
+static bool begins_after_silence(const aph_oracle *o) { return o->quiet_line && o->quiet_base == o->event_base; }
+
+static aph_value silence_value(uint64_t line, size_t call)
+{
+    return aph_record("quiet", aph_bool(true), "line", aph_int((int64_t)line), "call", aph_int((int64_t)call), "end",
+                      aph_int((int64_t)call + 1));
+}
+
 /* Returns a message as a separate operation, for a model that is not rpc. place counts the requests that were pending
  * when the window began, then the observations. Returns false if there is no message at that place. */
 static bool message_value(const aph_oracle *o, size_t place, size_t blamed, aph_value *op)
 {
     const aphi_observed_event *e = place < o->base_count ? NULL : &o->events[place - o->base_count];
     const aphi_request *r = !e ? &o->ops[place] : e->kind == APHI_OBSERVED_REQUEST ? &o->ops[e->request] : NULL;
-    if (r ? r->duplicate : e->kind != APHI_OBSERVED_ANSWER)
+    size_t call = 2 * (place + begins_after_silence(o));
+    if (r ? r->duplicate : e->kind != APHI_OBSERVED_ANSWER && e->kind != APHI_OBSERVED_QUIET)
         return false;
-    *op = aph_record("connection", aph_int(r ? r->connection : e->connection), r ? "request" : "answer",
-                     r ? r->message : e->message, "line", aph_int((int64_t)(r ? r->line : e->line)), "call",
-                     aph_int((int64_t)(2 * place)), "end", aph_int((int64_t)(2 * place + 1)));
+    if (!r && e->kind == APHI_OBSERVED_QUIET)
+        *op = silence_value(e->line, call);
+    else
+        *op = aph_record("connection", aph_int(r ? r->connection : e->connection), r ? "request" : "answer",
+                         r ? r->message : e->message, "line", aph_int((int64_t)(r ? r->line : e->line)), "call",
+                         aph_int((int64_t)call), "end", aph_int((int64_t)call + 1));
     if (e == &o->events[blamed])
         *op = aph_put(*op, "violated", aph_bool(true));
     return true;
@@ -91,6 +103,8 @@ static aph_value messages_window(const aph_oracle *o, size_t blamed)
     size_t n = 0;
     for (size_t place = o->base_count + blamed + 1; place-- > 0 && n < WINDOW_MAX;)
         n += message_value(o, place, blamed, &ops[n]);
+    if (n < WINDOW_MAX && begins_after_silence(o))
+        ops[n++] = silence_value(o->quiet_line, 0);
     return aph_array(n, ops);
 }
 
@@ -167,6 +181,8 @@ aph_value aphi_evidence_value(const aph_oracle *o, aph_value part)
         evidence = aph_put(evidence, "part", part);
     if (event->kind == APHI_OBSERVED_ANSWER)
         evidence = aph_put(evidence, "observed", event->message);
+    if (event->kind == APHI_OBSERVED_QUIET)
+        evidence = aph_put(evidence, "quiet", aph_bool(true));
     if (event->request != APHI_NONE && !o->ops[event->request].delivery)
         evidence = aph_put(evidence, "request", o->ops[event->request].message);
     if (e.probe) {

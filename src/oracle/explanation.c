@@ -176,13 +176,22 @@ static size_t find_response(builder *t, int64_t connection, aph_value message)
     return SIZE_MAX;
 }
 
-/* The observed message must equal one that was sent before. */
+/* Returns true if there was a silence in between: messages that were in flight are lost. */
+static bool has_silence(const aphi_history *h, size_t from, size_t to)
+{
+    while (from < to && !h->events[from].quiet)
+        from++;
+    return from < to;
+}
+
+/* The observed message must equal one that was sent before, since the last silence. */
 static void require_sent(builder *t, size_t event)
 {
     const aphi_history_event *e = &t->history->events[event];
     aph_value any = aph_bool(false);
     for (size_t i = 0; i < t->sent_count && any != aph_bool(true); i++)
-        if (t->sent_messages[i].to == e->connection && t->sent_messages[i].from <= event)
+        if (t->sent_messages[i].to == e->connection && t->sent_messages[i].from <= event &&
+            !has_silence(t->history, t->sent_messages[i].from, event))
             any = aph_or(any, aph_eq(t->sent_messages[i].message, e->message));
     require(t, any);
 }
@@ -273,7 +282,7 @@ aph_value aphi_explain(const aph_oracle *o, const aphi_history *history)
     t.requests = aphi_alloc((history->count + 1) * sizeof *t.requests);
     t.explained = aphi_alloc_zero((history->count + 1) * sizeof *t.explained);
     for (size_t i = 0, n = 0; i < history->count; i++)
-        if (!history->events[i].answer)
+        if (aphi_history_is_request(&history->events[i]))
             t.requests[n++] = i;
     aph_value state = aphi_model_initial(o->model), store = APH_NIL;
     t.fresh = aphi_store_normalize(1, &state, &store);

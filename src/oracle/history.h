@@ -9,6 +9,7 @@
 typedef struct aphi_history_event {
     bool answer;         /* a response; else a request */
     bool lost;           /* a request without a response */
+    bool quiet;          /* neither: silence, when nothing is in flight */
     int64_t connection;
     aph_value message;
     uint64_t number;     /* of the observation, increasing */
@@ -30,5 +31,8 @@ static inline int64_t aphi_model_connection(aph_value opened, int64_t connection
     aph_value own = connection < APH_ACCEPTED ? APH_NIL : aph_get(opened, aph_int(connection));
     return connection < APH_ACCEPTED ? connection : aph_is_int(own) ? aph_int_of(own) : 0;
 }
+
+/* Returns true for a request, false for a response and for silence. */
+static inline bool aphi_history_is_request(const aphi_history_event *e) { return !e->answer && !e->quiet; }
 
 #endif

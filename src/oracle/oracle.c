@@ -22,6 +22,8 @@
 
 enum {
     DRAIN_BUDGET = 5000,   /* configurations visited to find all that are left when a lossy network is quiet */
+    QUIET_BUDGET = 50000,  /* the same for another network: a silence is rare, and takes longer than this */
+    WINDOW_QUIET = 64,     /* observations: before silence, a shorter window is kept for the evidence */
     AFTERMATH_MAX = 20000, /* observations recorded after a failure */
     HELD_MAX = 256,        /* observations */
 };
@@ -510,11 +512,33 @@ static aph_verdict lose_connection(aph_oracle *o, int64_t connection)
     return advance(o);
 }
 
+/* Returns a request without a response, or APHI_NONE. The model is rpc. */
+static uint32_t find_unanswered(const aph_oracle *o)
+{
+    for (size_t i = 0; i < o->queue_capacity; i++)
+        if (o->queues[i].used && o->queues[i].first != APHI_NONE)
+            return o->queues[i].first;
+    return APHI_NONE;
+}
+
+/* If all requests have responses, all explanations have taken them, so the search learns nothing. */
+static aph_verdict require_responses(aph_oracle *o)
+{
+    uint32_t request = find_unanswered(o);
+    if (request == APHI_NONE)
+        return o->verdict;
+    add_event(o, APHI_OBSERVED_QUIET, request, o->ops[request].connection, APH_NIL);
+    return o->verdict = APH_FAIL;
+}
+
 aph_verdict aphi_oracle_observe_quiet(aph_oracle *o)
 {
     if (o->verdict != APH_PASS)
         return o->verdict;
     o->due = APH_NIL;
+    arm_guard(o);
+    if (o->rpc)
+        return require_responses(o);
     uint32_t index = o->env.lossy ? add_delivery(o, 0, APH_NIL, true) : APHI_NONE;
     add_event(o, APHI_OBSERVED_QUIET, index, 0, APH_NIL);
     return aphi_oracle_settle(o);
@@ -522,18 +546,13 @@ aph_verdict aphi_oracle_observe_quiet(aph_oracle *o)
 
 aph_verdict aphi_oracle_quiet(aph_oracle *o)
 {
-    if (o->verdict != APH_PASS)
-        return o->verdict;
-    if (!o->rpc) {
-        aph_verdict verdict = aphi_oracle_observe_quiet(o);
-        if (o->env.lossy && verdict == APH_PASS)
-            aphi_search_find_all(o, DRAIN_BUDGET);
-        return verdict;
+    aph_verdict verdict = aphi_oracle_observe_quiet(o);
+    bool trims = o->env.lossy || (!o->rpc && o->event_count >= WINDOW_QUIET);
+    if (verdict == APH_PASS && trims && aphi_search_find_all(o, o->env.lossy ? DRAIN_BUDGET : QUIET_BUDGET)) {
+        o->quiet_line = o->line;
+        o->quiet_base = o->event_base;
     }
-    for (size_t i = 0; i < o->queue_capacity; i++)
-        if (o->queues[i].used && o->queues[i].first != APHI_NONE)
-            return APH_FAIL;
-    return APH_PASS;
+    return verdict;
 }
 
 aph_verdict aphi_oracle_lost_oldest(aph_oracle *o, int64_t connection)

@@ -311,13 +311,16 @@ aph_verdict aphi_partitions_lost(aphi_partitions *p, uint64_t line, int64_t conn
     return record_verdict(p, partition, aphi_oracle_lost_oldest(p->partitions[partition].oracle, connection));
 }
 
-aph_verdict aphi_partitions_quiet(aphi_partitions *p)
+aph_verdict aphi_partitions_quiet(aphi_partitions *p, uint64_t line)
 {
-    aph_verdict verdict = verdict_of(p);
-    for (size_t i = 0; i < p->count && verdict == APH_PASS; i++)
-        if (p->partitions[i].oracle)
-            verdict = aphi_oracle_quiet(p->partitions[i].oracle);
-    return verdict;
+    for (uint32_t i = 0; i < p->count && !p->tied && verdict_of(p) == APH_PASS; i++) {
+        aph_oracle *o = p->partitions[i].oracle;
+        if (!o)
+            continue;
+        o->line = line;
+        record_verdict(p, i, aphi_oracle_quiet(o));
+    }
+    return verdict_of(p);
 }
 
 /* Only an rpc model has several partitions. */

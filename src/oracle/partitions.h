@@ -29,7 +29,7 @@ aph_verdict aphi_partitions_received(aphi_partitions *p, uint64_t line, int64_t 
 /* known_in_advance: the loss was passed to aphi_partitions_sent as the future of the request. */
 aph_verdict aphi_partitions_lost(aphi_partitions *p, uint64_t line, int64_t connection, bool known_in_advance);
 /* Like aphi_oracle_quiet. */
-aph_verdict aphi_partitions_quiet(aphi_partitions *p);
+aph_verdict aphi_partitions_quiet(aphi_partitions *p, uint64_t line);
 /* Like aphi_oracle_hold and aphi_oracle_settle. */
 void aphi_partitions_hold(aphi_partitions *p);
 aph_verdict aphi_partitions_settle(aphi_partitions *p);

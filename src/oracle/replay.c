@@ -7,6 +7,8 @@
  *             have happened. It never decreases, is at or after the sending of each taken request, and must be before
  *             the observation of each response. With bounded buffers, it is also after the event that made room for the
  *             response, and before the sending of a request for which there would have been no room.
+ * Silence:    divides the history into epochs. Each request is taken in the epoch in which it was sent, and each
+ *             message of the model is observed in the epoch in which it was sent, or lost there.
  * Not done:   sharing code with the search, because the replay checks the search. Only step.h is used. */
 #include "oracle/replay.h"
 
@@ -31,6 +33,8 @@ typedef struct replay {
     int64_t *connections;   /* by event: its number in the model */
     aph_value closed;       /* object: connections that the server has closed */
     aph_value broken;       /* object: connections whose break the server has taken */
+    size_t *silences;       /* by event: the number of silences before it, its epoch */
+    aph_value ended_in;     /* object: by connection that the server has closed, the epoch in which it did */
     size_t *sent;           /* by sent message: the event that observes it, or SIZE_MAX */
     int64_t *sent_to;
     size_t sent_count, sent_capacity, sent_to_capacity;
@@ -57,7 +61,8 @@ static size_t find_request(const aphi_history *h, uint64_t number)
         else
             high = middle;
     }
-    return low < h->count && h->events[low].number == number && !h->events[low].answer ? low : SIZE_MAX;
+    bool found = low < h->count && h->events[low].number == number && aphi_history_is_request(&h->events[low]);
+    return found ? low : SIZE_MAX;
 }
 
 /* An earlier request of the same connection must have been taken, unless it is lost. */
@@ -65,7 +70,7 @@ static bool is_in_order(const replay *r, size_t request)
 {
     const aphi_history_event *e = r->history->events;
     for (size_t i = request; i-- > 0;)
-        if (!e[i].answer && e[i].connection == e[request].connection && !e[i].lost)
+        if (aphi_history_is_request(&e[i]) && e[i].connection == e[request].connection && !e[i].lost)
             return r->done[i];
     return true;
 }
@@ -76,7 +81,8 @@ static size_t find_leaving(const replay *r, int64_t connection)
 {
     const aphi_history_event *e = r->history->events;
     for (size_t i = 0; i < r->history->count; i++)
-        if (!e[i].answer && e[i].connection == connection && (e[i].message == APH_LEFT || e[i].message == APH_BROKEN))
+        if (aphi_history_is_request(&e[i]) && e[i].connection == connection &&
+            (e[i].message == APH_LEFT || e[i].message == APH_BROKEN))
             return i;
     return SIZE_MAX;
 }
@@ -105,7 +111,7 @@ static size_t find_blocked(const replay *r, size_t request)
     const aphi_history_event *e = r->history->events;
     size_t later = 0;
     for (size_t i = request + 1; i < r->history->count; i++) {
-        later += !e[i].answer && !e[i].lost && !aphi_is_signal(e[i].message) &&
+        later += aphi_history_is_request(&e[i]) && !e[i].lost && !aphi_is_signal(e[i].message) &&
                  e[i].connection == e[request].connection;
         if (later == r->history->buffer)
             return i;
@@ -156,6 +162,62 @@ static bool follows_earlier(replay *r, size_t request, bool breaks)
     return true;
 }
 
+/* ---- silence ----------------------------------------------------------------------------------------------------- */
+
+static void count_silences(replay *r)
+{
+    size_t n = 0;
+    r->silences = aphi_alloc((r->history->count + 1) * sizeof *r->silences);
+    for (size_t i = 0; i < r->history->count; i++) {
+        r->silences[i] = n;
+        n += r->history->events[i].quiet;
+    }
+    r->silences[r->history->count] = n;
+}
+
+static size_t epoch_now(const replay *r) { return r->silences[r->now]; }
+
+/* Returns true if the message, which is not observed, may be lost: no silence follows, or the client has left before
+ * it. */
+static bool may_be_lost(const replay *r, int64_t connection)
+{
+    size_t left = find_leaving(r, connection);
+    return epoch_now(r) == r->silences[r->history->count] || (left != SIZE_MAX && r->silences[left] <= epoch_now(r));
+}
+
+/* Returns true if the server need not take this request: it has closed the connection by the next silence, or has
+ * noticed by then that the client has left, or never learns of the connection. */
+static bool may_be_missed(const replay *r, size_t request)
+{
+    const aphi_history_event *e = r->history->events, *q = &e[request];
+    aph_value name = aph_int(q->connection), closed = aph_get(r->ended_in, name);
+    size_t left = find_leaving(r, q->connection);
+    bool opened = false, shut = false;
+    if (closed && (size_t)aph_int_of(closed) <= r->silences[request])
+        return true;
+    for (size_t i = 0; i < r->history->count; i++) {
+        bool taken = e[i].connection == q->connection && aphi_history_is_request(&e[i]) && r->done[i];
+        opened |= taken && e[i].message == APH_OPENED;
+        shut |= taken && e[i].message == APH_CLOSED;
+    }
+    if (left == SIZE_MAX || r->silences[left] != r->silences[request])
+        return false;
+    return aph_has(r->broken, name) || !opened || (left == request && e[left].message == APH_LEFT && shut);
+}
+
+static void check_missed_requests(replay *r)
+{
+    for (size_t i = 0; i < r->history->count; i++) {
+        const aphi_history_event *e = &r->history->events[i];
+        bool due = aphi_history_is_request(e) && !r->history->lossy && !r->done[i] && !e->lost &&
+                   r->silences[i] < r->silences[r->history->count];
+        if (due && !may_be_missed(r, i))
+            fail(r, "a request is not taken before a silence", e->number);
+    }
+}
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
 static bool take_request(replay *r, aph_value *answer)
 {
     aph_value entry = aph_at(r->order, r->order_at);
@@ -182,6 +244,8 @@ static bool take_request(replay *r, aph_value *answer)
         r->now = i + 1;
     if (violates_buffer(r, i))
         return false;
+    if (epoch_now(r) != r->silences[i])
+        return fail(r, "a request is taken after a silence that came after it", r->history->events[i].number);
     aph_value message = r->history->events[i].message;
     *answer = APH_ARRAY_OF(aph_int(r->connections[i]), breaks ? APH_BROKEN
                                                        : message == APH_LEFT ? APH_CLOSED : message);
@@ -205,7 +269,7 @@ static size_t find_response(const replay *r, int64_t connection)
 static bool explain_equal(replay *r, const aph_event *event)
 {
     const aphi_history_event *e = r->history->events;
-    for (size_t i = r->now; i < r->history->count; i++)
+    for (size_t i = r->now; i < r->history->count && !e[i].quiet; i++)
         if (e[i].answer && e[i].connection == event->to && e[i].message == event->value)
             r->done[i] = 1;
     return true;
@@ -226,8 +290,10 @@ static bool is_lost_on_closed(replay *r, const aph_event *event)
 {
     aph_value name = aph_int(event->to);
     bool lost = aph_has(r->closed, name);
-    if (event->value == APH_CLOSED)
+    if (event->value == APH_CLOSED && !lost) {
         r->closed = aph_set(r->closed, name, aph_bool(true));
+        r->ended_in = aph_set(r->ended_in, name, aph_int((int64_t)epoch_now(r)));
+    }
     return lost;
 }
 
@@ -241,6 +307,8 @@ static bool check_send(replay *r, const aph_event *event)
         return true;
     size_t i = find_response(r, event->to);
     bool reset = i != SIZE_MAX && r->history->events[i].message == APH_BROKEN;
+    if (i == SIZE_MAX ? !may_be_lost(r, event->to) : r->now <= i && r->silences[i] != epoch_now(r))
+        return fail(r, "a message is sent before a silence, and not observed before it", r->order_at);
     if (reset && event->value != APH_CLOSED)
         return true; /* lost before the reset */
     if (r->history->buffer)
@@ -311,11 +379,12 @@ static void run_order(replay *r, const aph_model *model, aph_value state)
         if (e->answer && !r->done[i])
             fail(r, "a response is not explained", e->number);
         bool ended = aph_has(r->closed, aph_int(e->connection)) || aph_has(r->broken, aph_int(e->connection));
-        bool occupies = !e->answer && !e->lost && !ended && !aphi_is_signal(e->message);
+        bool occupies = aphi_history_is_request(e) && !e->lost && !ended && !aphi_is_signal(e->message);
         if (occupies && !r->done[i] && r->history->buffer && find_blocked(r, i) != SIZE_MAX)
             fail(r, "a request is never taken, although the buffer of its connection was needed for later ones",
                  e->number);
     }
+    check_missed_requests(r);
 }
 
 /* Returns true if v is the pattern with one value for each symbol. Terms are not solved, so they have no instances. */
@@ -373,10 +442,12 @@ bool aphi_replay(const aph_model *model, const aphi_history *history, aph_value 
                 .current = SIZE_MAX,
                 .closed = aph_object(),
                 .broken = aph_object(),
+                .ended_in = aph_object(),
                 .why = why,
                 .why_size = why_size};
     r.done = aphi_alloc_zero((history->count + 1) * sizeof *r.done);
     r.connections = aphi_alloc((history->count + 1) * sizeof *r.connections);
+    count_silences(&r);
     if (aph_is_symbolic(explanation))
         fail(&r, "the explanation contains symbols", 0);
     else if (!is_initial(model, aph_field(explanation, "initial")))
@@ -384,6 +455,7 @@ bool aphi_replay(const aph_model *model, const aphi_history *history, aph_value 
     else if (map_connections(&r, model, aph_field(explanation, "opened")))
         run_order(&r, model, aph_field(explanation, "initial"));
     free(r.done);
+    free(r.silences);
     free(r.connections);
     free(r.sent);
     free(r.sent_to);

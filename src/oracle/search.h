@@ -174,6 +174,7 @@ struct aph_oracle {
     size_t window_max;     /* trim when the window is longer */
     size_t idle_trim_at;   /* trim when the window has this length and no request is pending */
     bool dropped;          /* explanations were dropped untried, so a failure is not certain */
+    uint64_t quiet_line, quiet_base; /* the line of a silence, if the window with this event_base begins after it */
     size_t base_count;     /* number of requests in ops that were pending at the start of the window */
 
     /* rows of bits: `words` of 64, one bit per pending request */
@@ -281,7 +282,7 @@ aph_verdict aphi_oracle_settle(aph_oracle *o);
 /* Adds the observation that no message is in flight. Returns APH_FAIL if every explanation has an unsent or undelivered
  * message. In a lossy environment, messages in flight are lost, and it never returns APH_FAIL. */
 aph_verdict aphi_oracle_quiet(aph_oracle *o);
-/* Like aphi_oracle_quiet, but without trimming. The model must not be rpc, or the environment must be lossy. */
+/* Like aphi_oracle_quiet, but without trimming. */
 aph_verdict aphi_oracle_observe_quiet(aph_oracle *o);
 /* Returns the verdict that aphi_oracle_quiet would return, without adding the observation: APH_FAIL if a message is due
  * in every explanation, APH_UNKNOWN if this is too expensive to decide. For an rpc model, returns APH_UNKNOWN with a

@@ -73,6 +73,8 @@ static char *label_of(aph_value op, aph_words *words)
 {
     aphi_buffer label = {0};
     bool has_request = aph_has(op, aph_str("request"));
+    if (aph_truth(aph_field(op, "quiet")))
+        aphi_buffer_str(&label, "silence");
     if (has_request)
         add_message(&label, aph_field(op, "request"), words);
     if (aph_has(op, aph_str("answer"))) {
@@ -85,7 +87,9 @@ static char *label_of(aph_value op, aph_words *words)
 /* Appends the unexplained response, with its request if there is one. */
 static void add_unexplained(aphi_buffer *out, aph_value evidence, aph_words *words)
 {
-    bool has_request = aph_has(evidence, aph_str("request"));
+    bool has_request = aph_has(evidence, aph_str("request")), quiet = aph_truth(aph_field(evidence, "quiet"));
+    if (quiet)
+        aphi_buffer_str(out, has_request ? "no response to " : "every explanation has a pending message");
     if (has_request)
         add_message(out, aph_field(evidence, "request"), words);
     if (!aph_has(evidence, aph_str("observed")))
@@ -123,7 +127,8 @@ static void draw_window(aphi_buffer *out, aph_value evidence, aph_words *words, 
     for (size_t i = 0; i < n; i++) {
         aph_value op = aph_at(window, i);
         ops[i] = (aphi_history_diagram_operation){
-            .client = aph_int_of(aph_field(op, "connection")),
+            .client = aph_truth(aph_field(op, "quiet")) ? APHI_HISTORY_DIAGRAM_ALL
+                                                        : aph_int_of(aph_field(op, "connection")),
             .label = label_of(op, words),
             .call = number_of(op, "call"),
             .end = aph_has(op, aph_str("end")) ? number_of(op, "end") : APHI_HISTORY_DIAGRAM_NEVER,
@@ -260,9 +265,11 @@ static void show_failure(aphi_buffer *out, const aph_check_result *r, aph_words 
     aph_value evidence = r->evidence;
     aphi_buffer text = {0}, clean = {0};
     aphi_buffer_escaped(out, "\n%s:%llu: ", r->file, (unsigned long long)number_of(evidence, "line"));
-    bool response = aph_has(evidence, aph_str("observed"));
+    bool response = aph_has(evidence, aph_str("observed")), quiet = aph_truth(aph_field(evidence, "quiet"));
     aphi_terminal_paint(out, t, APHI_INK_ALARM,
-                        response ? "no explanation for this response" : "no explanation for this request");
+                        quiet      ? "no explanation for this silence"
+                        : response ? "no explanation for this response"
+                                   : "no explanation for this request");
     add_unexplained(&text, evidence, words);
     aphi_utf8_clean(&clean, aphi_buffer_text(&text), t->unicode);
     aphi_buffer_str(out, ": ");

@@ -214,13 +214,18 @@ static const char *lane_of(const drawing *d)
     return d->given->lane ? d->given->lane : "client";
 }
 
+static size_t lane_text(const drawing *d, int64_t client, char *text, size_t size)
+{
+    int n = client == APHI_HISTORY_DIAGRAM_ALL ? snprintf(text, size, "all")
+                                               : snprintf(text, size, "%s %lld", lane_of(d), (long long)client);
+    return (size_t)n;
+}
+
 static void measure_gutter(drawing *d)
 {
     size_t name = strlen("line");
-    for (size_t i = 0; i < d->n; i++) {
-        int n = snprintf(NULL, 0, "%s %lld", lane_of(d), (long long)d->operations[i].given->client);
-        name = aphi_larger_of(name, (size_t)n);
-    }
+    for (size_t i = 0; i < d->n; i++)
+        name = aphi_larger_of(name, lane_text(d, d->operations[i].given->client, NULL, 0));
     size_t columns = d->terminal->columns > COLUMNS_MAX ? COLUMNS_MAX : d->terminal->columns;
     d->gutter = INDENT + name + 2;
     /* On a very narrow terminal, lines become longer than the terminal. */
@@ -424,9 +429,9 @@ static void draw_ruler(const drawing *d, aphi_text_line *l)
 
 static void draw_name(const drawing *d, aphi_text_line *l, const row *r)
 {
-    char number[32];
-    snprintf(number, sizeof number, " %lld", (long long)r->client);
-    aphi_text_line_text(l, aphi_text_line_text(l, INDENT, lane_of(d), APHI_INK_NONE), number, APHI_INK_NONE);
+    char name[80];
+    lane_text(d, r->client, name, sizeof name);
+    aphi_text_line_text(l, INDENT, name, APHI_INK_NONE);
 }
 
 /* Returns true if the expected result is drawn in this band: the one that contains the return. */

@@ -16,6 +16,7 @@
 
 #define APHI_HISTORY_DIAGRAM_NEVER UINT64_MAX /* the end of an operation that did not return */
 #define APHI_HISTORY_DIAGRAM_MAX   40 /* operations drawn; the others are only counted */
+#define APHI_HISTORY_DIAGRAM_ALL   INT64_MIN /* the client of an operation that concerns all clients */
 
 typedef enum aphi_history_diagram_mark {
     APHI_HISTORY_DIAGRAM_PLAIN,

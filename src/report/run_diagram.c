@@ -100,14 +100,15 @@ void aphi_run_event_text(aphi_buffer *out, const aphi_run_event *m, aph_words *w
         break;
     case APHI_RUN_EVENT_CLOSED: aphi_buffer_str(out, "closes the connection"); break;
     case APHI_RUN_EVENT_DROPPED: drop_text(out, m->message, limit); break;
+    case APHI_RUN_EVENT_QUIET: aphi_buffer_str(out, "silence: all messages have arrived"); break;
     }
 }
 
 bool aphi_action_wait_text(aphi_buffer *out, aph_value action)
 {
     aph_value wait = aph_field(action, "wait"), answer = aph_field(wait, "answer"), pause = aph_field(wait, "pause_us");
-    if (aph_str_is(wait, "quiet")) {
-        aphi_buffer_str(out, "quiet");
+    if (aph_str_is(wait, "quiet") || aph_str_is(wait, "silence")) {
+        aphi_buffer_str(out, aph_str_is(wait, "quiet") ? "quiet" : "silence");
     } else if (aph_is_int(answer)) {
         aphi_buffer_format(out, "response #%lld", (long long)aph_int_of(answer));
     } else if (aph_is_int(pause)) {
@@ -439,7 +440,7 @@ static void draw_gutter(const drawing *d, aphi_text_line *l, size_t i)
     if (is_failing(d, i))
         aphi_text_line_text(l, INDENT, d->terminal->unicode ? "✗" : "X", APHI_INK_ALARM);
     aphi_text_line_text(l, INDENT + 2 + d->time_width - n, text, APHI_INK_DIM);
-    if (d->merged) {
+    if (d->merged && event_at(d, i)->kind != APHI_RUN_EVENT_QUIET) {
         n = name_text(d, text, sizeof text, event_at(d, i)->connection);
         aphi_text_line_text(l, d->gutter - 2 - n, text, is_failing(d, i) ? APHI_INK_ALARM : APHI_INK_NONE);
     }
@@ -469,6 +470,15 @@ static bool draw_arrow(const drawing *d, aphi_text_line *l, size_t i)
     aphi_text_line_put(l, d->subject_x, outward ? d->g.line : d->g.arrive, ink);
     free(label);
     return cut;
+}
+
+/* Returns false: the label is short. */
+static bool draw_silence(const drawing *d, aphi_text_line *l, size_t i)
+{
+    char *label = label_of(d, i);
+    put_clean(d, l, d->label_x, label, d->subject_x, frame_ink(d, i));
+    free(label);
+    return false;
 }
 
 /* ---- expected response ------------------------------------------------------------------------------------------- */
@@ -581,6 +591,8 @@ static void draw_expected(const drawing *d, aphi_text_line *l, size_t i, bool cu
         draw_remark(d, l, i, "expected", "a message", &attached);
     else if (!attached && m->kind == APHI_RUN_EVENT_DROPPED)
         draw_remark(d, l, i, "expected", "the connection to stay open", &attached);
+    else if (!attached && m->kind == APHI_RUN_EVENT_QUIET)
+        draw_remark(d, l, i, "expected", "a message that is due", &attached);
     else if (!attached)
         draw_remark(d, l, i, "expected", "a message that the model allows", &attached);
 }
@@ -591,15 +603,16 @@ static void draw_row(const drawing *d, aphi_text_line *l, size_t i)
 {
     lane *at = &d->lanes[lane_of(d, event_at(d, i)->connection)];
     aphi_run_event_kind kind = event_at(d, i)->kind;
-    at->closed = false; /* the connection is used again */
+    bool silent = kind == APHI_RUN_EVENT_QUIET;
+    at->closed &= silent; /* otherwise, the connection is used again */
     draw_wait(d, l, i);
     put_lines(d, l, d->g.line);
     draw_gutter(d, l, i);
-    bool cut = draw_arrow(d, l, i);
+    bool cut = silent ? draw_silence(d, l, i) : draw_arrow(d, l, i);
     aphi_text_line_flush(l, d->out, d->terminal);
     if (is_failing(d, i))
         draw_expected(d, l, i, cut);
-    at->closed = kind == APHI_RUN_EVENT_CLOSED || kind == APHI_RUN_EVENT_DROPPED;
+    at->closed |= kind == APHI_RUN_EVENT_CLOSED || kind == APHI_RUN_EVENT_DROPPED;
 }
 
 void aphi_run_diagram_draw(aphi_buffer *out, const aphi_run_diagram *t, const aphi_terminal *terminal, size_t rows)

@@ -57,7 +57,8 @@ void aphi_run_diagram_report(aphi_buffer *out, const aphi_run_diagram *t, const 
 /* Appends a short text of an event, without its label, of up to about `limit` bytes. */
 void aphi_run_event_text(aphi_buffer *out, const aphi_run_event *m, aph_words *words, size_t limit);
 bool aphi_run_event_is_outward(const aphi_run_event *m); /* from the tester to the subject */
-/* Appends the condition of a wait: "response #2", "quiet", "a pause of 500 us". Returns false if there is no wait. */
+/* Appends the condition of a wait: "response #2", "quiet", "silence", "a pause of 500 us". Returns false if there is
+ * none. */
 bool aphi_action_wait_text(aphi_buffer *out, aph_value action);
 
 #endif

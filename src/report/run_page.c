@@ -162,7 +162,7 @@ static int64_t microseconds(const aphi_run_event *m)
  * or from 0 in the first. */
 static void put_record(const list *l, size_t i, bool is_first, aphi_buffer *out)
 {
-    static const char letters[] = "srlmcd";
+    static const char letters[] = "srlmcdq";
     const aphi_run_event *m = &l->t->events[i], *before = is_first ? NULL : m - 1;
     aphi_buffer_byte(out, letters[m->kind]);
     put_base36(out, m->connection);

@@ -73,6 +73,7 @@ static aph_value wait_value(const aphi_action *a)
     switch (a->wait) {
     case APHI_WAIT_ANSWER: return aph_record("answer", aph_int(a->waits_for));
     case APHI_WAIT_QUIET: return aph_str("quiet");
+    case APHI_WAIT_SILENCE: return aph_str("silence");
     case APHI_WAIT_PAUSE: return aph_record("pause_us", aph_int(a->waits_for));
     case APHI_WAIT_NOTHING: break;
     }
@@ -243,8 +244,8 @@ static bool read_header(reading *r, aph_value v, aphi_script *s)
 static bool read_wait(reading *r, aph_value v, aphi_action *a)
 {
     bool one = aph_kind_of(v) == APH_OBJECT && aph_count(v) == 1;
-    if (aph_str_is(v, "quiet")) {
-        a->wait = APHI_WAIT_QUIET;
+    if (aph_str_is(v, "quiet") || aph_str_is(v, "silence")) {
+        a->wait = aph_str_is(v, "quiet") ? APHI_WAIT_QUIET : APHI_WAIT_SILENCE;
         return true;
     }
     if (one && aph_has(v, aph_str("pause_us"))) {
@@ -252,7 +253,8 @@ static bool read_wait(reading *r, aph_value v, aphi_action *a)
         return read_int(r, v, "pause_us", 0, INT64_C(3600000000), &a->waits_for);
     }
     if (!one || !aph_has(v, aph_str("answer")))
-        return fail_line(r, "\"wait\" must be {\"answer\": LABEL}, \"quiet\" or {\"pause_us\": MICROSECONDS}");
+        return fail_line(r, "\"wait\" must be {\"answer\": LABEL}, \"quiet\", \"silence\" or "
+                         "{\"pause_us\": MICROSECONDS}");
     a->wait = APHI_WAIT_ANSWER;
     if (!read_int(r, v, "answer", 2, INT64_MAX - 1, &a->waits_for))
         return false;

@@ -9,6 +9,7 @@
  *     {"label":3,"conn":1,"send":{"f":"get","key":{"$":[1,["key"],"id"]}},"wait":{"answer":2}}
  *     {"label":5,"conn":1,"close":true,"wait":"quiet"}      or "open", "shut" (half-close) or "abort" (reset)
  *     {"label":7,"conn":0,"send":"abc","chunk":1,"wait":{"pause_us":500}}
+ *     {"label":9,"conn":1,"open":true,"wait":"silence"}
  */
 #ifndef APHI_SCRIPT_SCRIPT_H
 #define APHI_SCRIPT_SCRIPT_H
@@ -20,6 +21,7 @@ typedef enum aphi_wait {
     APHI_WAIT_ANSWER, /* for the response with this even label; no wait if its request is not in the script */
     APHI_WAIT_QUIET,  /* until no request is outstanding and nothing has arrived for a while */
     APHI_WAIT_PAUSE,
+    APHI_WAIT_SILENCE, /* as for quiet, until the server has received everything; this is recorded as an observation */
 } aphi_wait;
 
 /* Actions are performed in order: an action that waits delays all later ones. */

@@ -62,8 +62,10 @@ void aphi_script_edit_wait_for_each(aphi_script *c)
     int64_t last = 0;
     for (size_t i = 0; i < c->count; i++) {
         aphi_action *a = &c->actions[i];
-        a->wait = last ? APHI_WAIT_ANSWER : APHI_WAIT_NOTHING;
-        a->waits_for = last ? last + 1 : 0;
+        if (a->wait != APHI_WAIT_SILENCE) { /* which includes the wait for a response */
+            a->wait = last ? APHI_WAIT_ANSWER : APHI_WAIT_NOTHING;
+            a->waits_for = last ? last + 1 : 0;
+        }
         if (a->send != APH_NIL)
             last = a->label;
     }

@@ -76,7 +76,7 @@ void aphi_script_edit_set(aphi_shrink_runner *s, const aphi_script *from);
  * waits for the response to the request before that one. An action without a wait inherits the wait of the actions
  * removed directly before it, because they delayed it too. */
 void aphi_script_edit_without(aphi_shrink_runner *s, const bool *removed);
-/* Makes each action wait for the response to the previous request. */
+/* Makes each action wait for the response to the previous request. Waits for silence are kept. */
 void aphi_script_edit_wait_for_each(aphi_script *c);
 /* Makes each action without a wait wait for the responses that its holes need. */
 void aphi_script_edit_wait_for_holes(aphi_script *c);

@@ -317,13 +317,18 @@ static void settle_failure(aphi_campaign_state *c)
     r->reject_ns = aphi_clock_ns() - c->began - (r->run ? r->run->suspected_ns : 0);
     if (!r->run)
         return;
-    bool starved = r->outcome == APHI_RUN_STARVED;
+    r->needs_silence = aphi_campaign_needs_silence(c);
+    bool starved = r->outcome == APHI_RUN_STARVED || r->needs_silence;
+    if (r->needs_silence)
+        aphi_campaign_name_silence(r);
     if (starved) /* first, because shrinking a run that was only slow takes long and is useless */
         aphi_campaign_settle_doubt(c);
     if (aphi_run_verdict_blames_subject(r->outcome) && c->options->shrink && !r->run->losing)
         aphi_campaign_shrink(c);
     if (aphi_run_verdict_blames_subject(r->outcome) && !starved)
         aphi_campaign_settle_doubt(c);
+    if (r->shrunk && aphi_campaign_needs_silence(c))
+        aphi_campaign_name_silence(r);
 }
 
 aphi_campaign *aphi_campaign_execute(const aphi_campaign_options *options)

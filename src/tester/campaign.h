@@ -54,6 +54,7 @@ typedef struct aphi_campaign {
     bool bad_script;             /* with TROUBLE: a kept script is malformed */
     bool locked;                 /* with TROUBLE: another campaign uses the folder */
     bool presumed;               /* the initial state of the subject is assumed, because it cannot be reset */
+    bool needs_silence;          /* with FAIL: without the recorded silences, the model explains the run */
     bool losing;                 /* with DEAD: too many requests were lost */
     bool shrunk, from_corpus;    /* the script was shrunk; it is from the corpus */
     size_t actions;              /* of the first failing script, if shrunk */

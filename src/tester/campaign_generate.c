@@ -20,10 +20,12 @@ enum {
     MESSAGES_NETWORK = 150,  /* the last length over a user's network: packets in flight may stay there for long */
     FLIGHT_MAX = 16,         /* requests in flight if connections are pipelined: there are many orders */
     FLIGHT_NETWORK = 3,      /* the same over a user's network */
+    SILENCE_PARTS = 5,       /* all silences take at most this part of the time, and SILENCES_NS more */
     WAITING_MAX = 6,         /* connections if requests wait for others: the orders in which they wait are many */
 };
 
 static const int64_t SLOW_NS = 100000000; /* for a response */
+static const int64_t SILENCES_NS = 1000000000;
 
 static uint64_t messages_left(const aphi_campaign_state *c)
 {
@@ -74,6 +76,16 @@ static void choose_width(aphi_campaign_state *c, aphi_run_options *run)
         run->spares = all - run->connections;
 }
 
+/* Returns the number of silences of the next run: one, or none if the silences so far took long. */
+static unsigned choose_silences(aphi_campaign_state *c)
+{
+    bool ours = aphi_subject_is_ours(c->options->subject), brief = ours && !c->full_silences;
+    int64_t elapsed = ours ? aphi_clock_ns() - c->began : c->options->time_ns;
+    int64_t each = brief ? APHI_SILENCE_BRIEF : aphi_campaign_patience(c, APHI_SILENCE_FULL);
+    bool first = ours && !c->result.runs; /* it must be short */
+    return c->options->model->connections && !first && c->silent_ns + each <= SILENCES_NS + elapsed / SILENCE_PARTS;
+}
+
 static uint64_t choose_length(const aphi_campaign_state *c)
 {
     uint64_t length = MESSAGES_FIRST, left = messages_left(c);
@@ -109,6 +121,7 @@ void aphi_campaign_generate(aphi_campaign_state *c)
         how.seed = aphi_choice_bits(&c->choice) >> 1;
         how.messages = choose_length(c);
         choose_width(c, &how);
+        how.silences = choose_silences(c);
         if (is_early(c)) /* a small run must not take long */
             how.most_ns = c->options->time_ns / EARLY_PARTS;
         aphi_run *run = aphi_campaign_run(c, &how, true);

@@ -7,6 +7,7 @@
 #include "base/random_choice.h"
 #include "tester/campaign.h"
 #include "tester/model_habits.h"
+#include "tester/silence.h"
 
 #include <stdio.h>
 
@@ -18,6 +19,7 @@ enum {
 #define APHI_LOCK_FILE "lock"                    /* in the folder: locked during a campaign */
 #define APHI_TRACE_FILE "trace.jsonl"            /* in the folder: the trace of the run in the result */
 #define APHI_TRACE_FILE_NEXT "trace.again.jsonl" /* the trace of a run that may replace it */
+#define APHI_SILENCE_FULL INT64_C(5000000000)    /* ns; the least silence that is too long while a response is due */
 #define APHI_PATIENCE_SURE INT64_C(2000000000)   /* ns; the least silence that reproduces another */
 
 typedef struct aphi_campaign_state {
@@ -34,6 +36,9 @@ typedef struct aphi_campaign_state {
     unsigned repeats;           /* runs of the script that was repeated last */
     aphi_model_habits habits;
     int64_t silence_ns;         /* the longest that ended in any run */
+    bool full_silences;         /* a failure after a brief silence was repeated: later silences are longer */
+    bool was_brief;             /* the latest failure that was not reproduced needs a brief silence */
+    int64_t silent_ns;          /* the time of all recorded silences */
     int64_t response_ns;        /* the longest of the latest response times of the latest run */
     char slow[512];             /* why a run with a silence that was not reproduced ended; "": there was none */
     char run_error[512];        /* why a candidate could not be run, such as a full disk */
@@ -57,6 +62,8 @@ aphi_run_options aphi_campaign_script_options(const aphi_campaign_state *c, cons
 int64_t aphi_campaign_patience(const aphi_campaign_state *c, int64_t least);
 /* Raises the patience: a silence that has to be reproduced must be long, unless the options limit it. */
 void aphi_campaign_raise_patience(const aphi_campaign_state *c, aphi_run_options *options, aphi_run_verdict wanted);
+/* Returns true if the model explains the run in the result, a failure, without the recorded silences. */
+bool aphi_campaign_needs_silence(const aphi_campaign_state *c);
 /* Runs a fresh subject. Returns NULL if it does not start; the result then has the reason. */
 aphi_run *aphi_campaign_run(aphi_campaign_state *c, const aphi_run_options *options, bool traced);
 /* Adds the run to the totals; makes it the result. */
@@ -104,6 +111,10 @@ void aphi_campaign_shrink(aphi_campaign_state *c);
 
 /* ---- campaign_confirm.c: failures that may be chance ------------------------------------------------------------- */
 
+/* Returns the time that the silences of a script take. */
+int64_t aphi_campaign_silences_ns(const aphi_campaign_state *c, const aphi_script *script);
+/* Sets the reason of a failure that needs silence. */
+void aphi_campaign_name_silence(aphi_campaign *r);
 /* Repeats the script of a doubtful failure; if no run reproduces it, the verdict becomes UNKNOWN. */
 void aphi_campaign_settle_doubt(aphi_campaign_state *c);
 /* After a silence that was not reproduced, continues, once. */

@@ -77,6 +77,7 @@ aphi_run *aphi_campaign_run(aphi_campaign_state *c, const aphi_run_options *how,
     if (run->silence_ns > c->silence_ns)
         c->silence_ns = run->silence_ns;
     c->response_ns = run->response_ns;
+    c->silent_ns += run->silent_ns;
     if (traced && close(options.trace) != 0 && run->outcome != APHI_RUN_TROUBLE) {
         run->outcome = APHI_RUN_TROUBLE; /* some file systems report errors only now */
         snprintf(run->why, sizeof run->why, "%.300s: cannot be written: %s", c->result.trace, strerror(errno));
@@ -93,7 +94,9 @@ aphi_run_options aphi_campaign_run_options(const aphi_campaign_state *c)
                               .max_losses = o->max_losses, .losses_before = c->result.excused,
                               .answers_before = c->result.answers,
                               .patience_ns = o->patience_ns, .overrules_model = o->patience_ns != 0,
-                              .silence_seen_ns = c->silence_ns, .waits = c->habits.waits,
+                              .silence_seen_ns = c->silence_ns,
+                              .brief_silences = aphi_subject_is_ours(o->subject) && !o->script && !c->full_silences,
+                              .waits = c->habits.waits,
                               .memory = o->memory, .no_check = o->no_check, .tell_apart = c->tell_apart,
                               .stop = c->ignores_stop ? NULL : o->stop,
                               .origins = o->origins, .origin_count = o->origin_count,
@@ -200,12 +203,13 @@ static bool blame_model(aphi_campaign_state *c, const aph_check_result *r)
     return true;
 }
 
-static aph_check_result *check_file(const aphi_campaign_state *c, const char *trace, int64_t time_ms)
+static aph_check_result *check_file(const aphi_campaign_state *c, const char *trace, int64_t time_ms,
+                                    bool ignore_quiet)
 {
     const aphi_campaign_options *o = c->options;
     aph_check_options options = {.oracle = {.environment = o->environment, .memory = o->memory, .time_ms = time_ms},
                                  .format = APH_FORMAT_JSONL, .stop = c->ignores_stop ? NULL : o->stop,
-                                 .network = o->network};
+                                 .network = o->network, .ignore_quiet = ignore_quiet};
     return aph_check_file(o->model, trace, &options);
 }
 
@@ -220,7 +224,7 @@ aphi_run_verdict aphi_campaign_check_trace(aphi_campaign_state *c, const aphi_ru
     bool failed = run->outcome == APHI_RUN_FAIL && (promises || uses_codec(c->options));
     if (!failed && (run->outcome != APHI_RUN_UNKNOWN || !run->undecided))
         return run->outcome;
-    aph_check_result *r = check_file(c, trace, time_ms);
+    aph_check_result *r = check_file(c, trace, time_ms, false);
     aphi_run_verdict verdict = blame_model(c, r) ? APHI_RUN_TROUBLE : verdicts[r->verdict];
     aph_check_result_free(r);
     if (failed && !promises && verdict != APHI_RUN_TROUBLE)
@@ -234,6 +238,16 @@ aphi_run_verdict aphi_campaign_check_trace(aphi_campaign_state *c, const aphi_ru
 aphi_run_verdict aphi_campaign_verdict_of_trace(aphi_campaign_state *c, const aphi_run *run)
 {
     return aphi_campaign_check_trace(c, run, c->result.trace, check_time_ms(c));
+}
+
+bool aphi_campaign_needs_silence(const aphi_campaign_state *c)
+{
+    if (c->result.outcome != APHI_RUN_FAIL || !c->result.run || !c->result.run->silences)
+        return false;
+    aph_check_result *r = check_file(c, c->result.trace, check_time_ms(c), true);
+    bool fails = r->verdict == APH_CHECK_FAIL;
+    aph_check_result_free(r);
+    return !fails;
 }
 
 bool aphi_campaign_judge_again(aphi_campaign_state *c)
@@ -255,7 +269,7 @@ bool aphi_campaign_reject_pass(aphi_campaign_state *c)
     aphi_campaign *a = &c->result;
     if (a->outcome != APHI_RUN_PASS || (a->runs & (a->runs - 1)) || c->options->no_check || !uses_promises(c->options))
         return false;
-    aph_check_result *r = check_file(c, a->trace, CHECK_MS_PASS);
+    aph_check_result *r = check_file(c, a->trace, CHECK_MS_PASS, false);
     if (blame_model(c, r)) {
         a->outcome = APHI_RUN_TROUBLE;
     } else if (r->verdict == APH_CHECK_FAIL) {

@@ -46,7 +46,8 @@ static int run_candidate(aphi_campaign_state *c, const aphi_script *candidate)
 {
     aphi_run_options how = aphi_campaign_script_options(c, candidate);
     how.progress = NULL;
-    how.patience_ns = aphi_campaign_patience(c, PATIENCE_SHRINKING);
+    how.patience_ns = aphi_campaign_patience(c, c->result.needs_silence ? APHI_PATIENCE : PATIENCE_SHRINKING);
+    how.brief_silences = true;
     if (aphi_campaign_is_stopped(c))
         return -1;
     aphi_run *run = aphi_campaign_run(c, &how, true);
@@ -100,13 +101,24 @@ static int try_candidate(void *context, const aphi_script *candidate)
     return taken > 0 && !aphi_subject_is_ours(c->options->subject) ? run_candidate(c, candidate) : taken;
 }
 
+/* A failure that needs no silence must not become one that does, since candidates have short ones. */
+static void drop_silences(const aphi_campaign_state *c, aphi_script *script)
+{
+    for (size_t i = 0; i < script->count && !c->result.needs_silence; i++)
+        if (script->actions[i].wait == APHI_WAIT_SILENCE)
+            script->actions[i].wait = APHI_WAIT_QUIET;
+}
+
 /* If n is 0, uses the order of the responses; otherwise a random order. */
 static aphi_script reorder(void *context, unsigned n)
 {
     aphi_campaign_state *c = context;
     size_t count;
     const aphi_run_event *events = aphi_run_events(c->result.run, &count);
-    return aphi_processing_orders(aphi_run_script(c->result.run), events, count, n ? &c->choice : NULL);
+    aphi_script script =
+        aphi_processing_orders(aphi_run_script(c->result.run), events, count, n ? &c->choice : NULL);
+    drop_silences(c, &script);
+    return script;
 }
 
 static void forward_step(void *context, const char *what, const aphi_script *best)
@@ -136,9 +148,11 @@ static bool confirm_shrunk(aphi_campaign_state *c, const aphi_script *small, con
     r->run = NULL;
     aphi_run_options how = {.patience_ns = aphi_campaign_patience(c, APHI_PATIENCE)};
     aphi_campaign_raise_patience(c, &how, c->wanted);
-    int64_t least = aphi_clock_ns() + APHI_CONFIRM_PATIENCES * how.patience_ns;
+    c->full_silences = true; /* candidates have brief ones */
+    int64_t least = aphi_clock_ns() + APHI_CONFIRM_PATIENCES * how.patience_ns + aphi_campaign_silences_ns(c, small);
     c->until = least > c->until ? least : c->until;
-    unsigned tries = c->wanted == APHI_RUN_STARVED ? APHI_CONFIRM_RUNS : REPEATS_MAX;
+    bool silent = c->wanted == APHI_RUN_STARVED || r->needs_silence;
+    unsigned tries = silent ? APHI_CONFIRM_RUNS : REPEATS_MAX;
     bool failed = aphi_campaign_repeat(c, small, stopped ? REPEATS_MAX_STOPPED : tries, false);
     memcpy(trace, r->trace, sizeof trace);
     aphi_campaign_name_trace(c, APHI_TRACE_FILE);
@@ -196,7 +210,10 @@ static aphi_shrunk run_shrinker(aphi_campaign_state *c)
     aphi_shrink_options options = {.reorder = run->events_before ? NULL : reorder, .step = forward_step, .context = c,
                                    .budget_ns = aphi_campaign_shrink_ns(c), .values = c->values,
                                    .functions = c->options->model->functions};
-    aphi_shrunk small = aphi_shrink(aphi_run_script(run), try_candidate, &options);
+    aphi_script failing = aphi_script_copy(aphi_run_script(run));
+    drop_silences(c, &failing);
+    aphi_shrunk small = aphi_shrink(&failing, try_candidate, &options);
+    aphi_script_free(&failing);
     if (c->log)
         fclose(c->log);
     return small;

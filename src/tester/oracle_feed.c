@@ -20,7 +20,7 @@ enum { SIZE_FIRST = 1024, SIZE_LAST = 65536, CLOCK_EVERY = 16 /* observations */
 static const int64_t LATE_NS = 100000000;        /* a request waits here at most this long for its end */
 static const int64_t ORACLE_MAX_NS = 1000000000; /* CPU time of the oracle for a few observations */
 
-typedef enum kind { SENT, RECEIVED, LOST } kind;
+typedef enum kind { SENT, RECEIVED, LOST, SILENCE } kind;
 
 typedef struct slot {
     kind kind;
@@ -205,6 +205,11 @@ uint64_t aphi_oracle_feed_lost(aphi_oracle_feed *w, int64_t connection, uint64_t
     return add_slot(w, (slot){.kind = LOST, .settled = true, .foretold = foretold, .connection = connection});
 }
 
+uint64_t aphi_oracle_feed_silence(aphi_oracle_feed *w)
+{
+    return add_slot(w, (slot){.kind = SILENCE, .settled = true});
+}
+
 static bool answers_nothing(void *context, const aph_event *event, aph_value *answer)
 {
     (void)context, (void)event, (void)answer;
@@ -240,6 +245,7 @@ static void derive_slot(aphi_oracle_feed *w, uint64_t number, const slot *s)
     case SENT: aphi_derivation_sent(w->derivation, number, s->connection, s->message); break;
     case RECEIVED: aphi_derivation_received(w->derivation, number, s->connection, s->message); break;
     case LOST: aphi_derivation_lose_connection(w->derivation, number, s->connection); break;
+    case SILENCE: aphi_derivation_quiet(w->derivation, number); break;
     }
 }
 
@@ -259,6 +265,7 @@ static aph_verdict feed_slot(aphi_oracle_feed *w, uint64_t number, const slot *s
     case SENT: return aphi_partitions_sent(w->partitions, number, s->connection, s->message, &known);
     case RECEIVED: return aphi_partitions_received(w->partitions, number, s->connection, s->message);
     case LOST: return aphi_partitions_lost(w->partitions, number, s->connection, s->foretold);
+    case SILENCE: return aphi_partitions_quiet(w->partitions, number);
     }
     return w->verdict;
 }
@@ -321,5 +328,6 @@ aph_verdict aphi_oracle_feed_quiet(aphi_oracle_feed *w, int64_t now)
     restart_limit(w, now);
     if (w->verdict != APH_PASS)
         return w->verdict;
-    return w->derivation ? aphi_derivation_may_be_quiet(w->derivation) : aphi_partitions_quiet(w->partitions);
+    return w->derivation ? aphi_derivation_may_be_quiet(w->derivation)
+                         : aphi_partitions_quiet(w->partitions, w->tail);
 }

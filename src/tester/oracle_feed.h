@@ -31,6 +31,8 @@ bool aphi_oracle_feed_knows(aphi_oracle_feed *w, int64_t connection, aph_value m
 uint64_t aphi_oracle_feed_sent(aphi_oracle_feed *w, int64_t connection, aph_value message, int64_t now);
 uint64_t aphi_oracle_feed_received(aphi_oracle_feed *w, int64_t connection, aph_value message, uint64_t request);
 uint64_t aphi_oracle_feed_lost(aphi_oracle_feed *w, int64_t connection, uint64_t request);
+/* Silence: nothing is in flight; with a lossy network, messages in flight are lost. */
+uint64_t aphi_oracle_feed_silence(aphi_oracle_feed *w);
 
 /* Returns true if an observation can be fed to the oracle. */
 bool aphi_oracle_feed_is_ready(const aphi_oracle_feed *w, int64_t now);

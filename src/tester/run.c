@@ -216,7 +216,7 @@ static void set_mode(aphi_run_state *r, const char *environment)
     bool paired = (r->model->rpc || r->model->answers || o->waits) && !env.lossy && !o->network;
     r->mode = (aphi_run_mode){.paired = paired, .lossy = env.lossy, .immediate = env.immediate, .buffer = env.buffer};
     r->silence = (aphi_silence){.paired = r->mode.paired, .lossy = r->mode.lossy, .is_fixed = o->patience_ns != 0,
-                                .seen_ns = o->silence_seen_ns,
+                                .seen_ns = o->silence_seen_ns, .is_brief = o->brief_silences,
                                 .patience_ns = o->patience_ns ? o->patience_ns : APHI_PATIENCE,
                                 .idle_clock = o->idle_ns ? o->idle_ns : aphi_clock_idle_ns};
 }
@@ -281,6 +281,9 @@ static void fill_result(aphi_run_state *r)
     result->events_before = r->log.discarded;
     result->rejected_event = r->judging.rejected_event - 1;
     result->silence_ns = r->silence.longest_ns;
+    result->silences = r->mode.lossy ? 0 : r->judging.silences;
+    result->silent_ns = r->judging.silent_ns;
+    result->recorded_ns = aphi_silence_recorded_after(&r->silence);
     result->response_ns = aphi_silence_slowest(&r->silence);
     result->suspected_ns = r->ending.suspected_ns;
     result->connections = r->log.connections;

@@ -65,6 +65,8 @@ typedef struct aphi_run_options {
     /* The longest silence while a response is due. 0: it follows the response times; a silence of APHI_PATIENCE is
      * suspicious, and one of at least 5 s too long. */
     int64_t patience_ns;
+    bool brief_silences;         /* record a brief silence; otherwise only one in which a due response is late */
+    unsigned silences;           /* that a generated run waits for, at most */
     bool overrules_model;        /* the patience is also that of requests for which the model has another */
     int64_t silence_seen_ns;     /* the longest silence that ended in earlier runs */
     const aphi_origin *origins;  /* where the subject can open connections to the tester, for the whole run */
@@ -100,6 +102,9 @@ typedef struct aphi_run {
     aphi_losses losses;
     aph_value due;               /* with STARVED: the messages due in an explanation, an object of arrays by connection;
                                   * APH_NIL: unknown */
+    uint64_t silences;           /* recorded as observations */
+    int64_t recorded_ns;         /* the silence after which they were recorded, corrected for the load */
+    int64_t silent_ns;           /* the time that they took */
     int64_t silence_ns;          /* the longest that ended while a response was awaited */
     int64_t response_ns;         /* the longest of the latest response times */
     int64_t suspected_ns;        /* with STARVED: the time since the silence was suspicious */

@@ -49,6 +49,7 @@ typedef struct aphi_sending {
     int64_t calm_since;         /* begin of a calm phase; 0: the phase is busy */
     aph_value state;            /* of the model in some explanation, for the generator */
     uint64_t state_due;         /* requests after which it is read again */
+    bool is_silent;             /* the silence for which the next action waits was recorded */
     bool is_resting;            /* an action waits until its connection has rested; see losses.h */
 } aphi_sending;
 
@@ -96,6 +97,8 @@ typedef struct aphi_judging {
     uint64_t drained;           /* number of events when a lossy network was last judged idle */
     uint64_t probed;            /* number of events, plus 1, when the oracle was last probed for quiet */
     aph_verdict quiet;          /* the result */
+    uint64_t silences;          /* recorded as observations */
+    int64_t silent_ns;          /* the time that they took */
     int64_t count_due;          /* time of the next count of: */
     aph_value branches;         /* by name, how often they were taken */
     size_t branch_count, branches_reached;
@@ -214,6 +217,8 @@ void aphi_run_close_oracle(aphi_run_state *r);
 void aphi_run_judge_some(aphi_run_state *r, bool nothing_arrives);
 /* Feeds the oracle all observations. */
 void aphi_run_judge_all(aphi_run_state *r);
+/* Records silence as an observation: nothing is in flight. */
+void aphi_run_judge_silence(aphi_run_state *r);
 /* Judges an idle lossy network: the messages in flight are lost. Returns false if there was no event since the last
  * call. */
 bool aphi_run_judge_drained(aphi_run_state *r);
@@ -246,6 +251,9 @@ void aphi_run_end_dead(aphi_run_state *r, const char *why, bool doubtful, bool u
 void aphi_run_check_losses(aphi_run_state *r, uint64_t least);
 /* Returns true if nothing more is expected to arrive. With connections, the model decides. */
 bool aphi_run_is_quiet(aphi_run_state *r);
+/* Returns true after a silence in which the subject has received everything that was sent, if nothing is due in some
+ * explanation. Records it, unless the oracle cannot decide. */
+bool aphi_run_records_silence(aphi_run_state *r);
 bool aphi_run_is_stopped(const aphi_run_state *r);
 /* Ends the run if nothing more is to come, or the subject was silent for too long. */
 void aphi_run_check_silence(aphi_run_state *r);

@@ -113,15 +113,25 @@ void aphi_run_judge_some(aphi_run_state *r, bool nothing_arrives)
         aphi_run_end(r, APHI_RUN_PASS, "the observations could not be judged"); /* becomes UNKNOWN, with the reason */
 }
 
+void aphi_run_judge_silence(aphi_run_state *r)
+{
+    uint64_t number = r->judging.feed ? aphi_oracle_feed_silence(r->judging.feed) : 0;
+    aphi_run_log_event(&r->log, &(aphi_run_event){.kind = APHI_RUN_EVENT_QUIET, .at_ns = r->now - r->began,
+                                                  .connection = r->log.latest_connection}, number);
+    r->judging.silences++;
+    r->judging.silent_ns += r->silence.silent_ns;
+    aphi_run_judge_all(r);
+}
+
 bool aphi_run_judge_drained(aphi_run_state *r)
 {
     aphi_judging *j = &r->judging;
     if (j->feed && j->drained == aphi_run_log_count(&r->log))
         return false;
     aphi_run_judge_all(r);
+    if (!r->ending.ended)
+        aphi_run_judge_silence(r);
     j->drained = aphi_run_log_count(&r->log);
-    if (j->feed && !r->ending.ended && aphi_oracle_feed_quiet(j->feed, r->now) != APH_PASS)
-        end_by_verdict(r, APH_UNKNOWN);
     return true;
 }
 

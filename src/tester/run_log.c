@@ -111,7 +111,7 @@ static const char *signal_word(const aphi_run_event *e)
                                       : ",\"abort\":";
 }
 
-static void format_trace_line(aphi_buffer *out, const aphi_run_event *e)
+static void format_observed_line(aphi_buffer *out, const aphi_run_event *e)
 {
     static const char *const words[] = {",\"send\":",      ",\"recv\":",   ",\"lost\":",
                                         ",\"malformed\":", ",\"closed\":", ",\"dropped\":"};
@@ -153,6 +153,14 @@ static void count_signal(aphi_connection_counts *c, const aphi_run_event *e)
     }
 }
 
+static void format_trace_line(aphi_buffer *out, const aphi_run_event *e)
+{
+    if (e->kind == APHI_RUN_EVENT_QUIET)
+        aphi_buffer_format(out, "{\"quiet\":true,\"time\":%lld}\n", (long long)(e->at_ns / 1000));
+    else
+        format_observed_line(out, e);
+}
+
 void aphi_run_log_event(aphi_run_log *log, const aphi_run_event *e, uint64_t number)
 {
     count_signal(&log->connections, e);
@@ -162,6 +170,7 @@ void aphi_run_log_event(aphi_run_log *log, const aphi_run_event *e, uint64_t num
     aphi_buffer_add(&log->newer, &stored, sizeof stored);
     aphi_pack(&log->newer, e->message);
     log->newer_count++;
+    log->latest_connection = e->connection;
     if (log->traced)
         format_trace_line(&log->trace, e);
 }

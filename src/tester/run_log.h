@@ -24,6 +24,7 @@ typedef struct aphi_run_log {
     aphi_buffer older, newer;   /* the latest events, in two halves; a full newer half replaces the older one */
     size_t older_count, newer_count;
     uint64_t discarded;         /* events that are no longer stored */
+    int64_t latest_connection;  /* of the latest event */
     aphi_buffer actions;
     size_t action_count;
     bool actions_cut;           /* there were too many actions to store them all */

@@ -39,6 +39,8 @@ bool aphi_run_open_generator(aphi_run_state *r)
     }
     if (o->apart)
         aphi_generator_keep_apart(r->sending.generator);
+    if (o->silences)
+        aphi_generator_add_silences(r->sending.generator, o->silences);
     if (o->spares)
         aphi_generator_add_spares(r->sending.generator, o->spares);
     return true;
@@ -111,6 +113,7 @@ static bool wait_is_over(aphi_run_state *r, const aphi_action *a)
     case APHI_WAIT_QUIET:
         return (!r->mode.paired || !aphi_outstanding_awaited(&r->outstanding)) &&
                aphi_run_is_quiet(r);
+    case APHI_WAIT_SILENCE: return r->sending.is_silent = r->sending.is_silent || aphi_run_records_silence(r);
     case APHI_WAIT_PAUSE: return r->now - r->sending.acted_at >= a->waits_for * 1000;
     }
     return true;
@@ -446,7 +449,7 @@ static bool perform_or_defer(aphi_run_state *r)
     bool goes = ready && !is_blocked(r, &a, s->deferred_count);
     if (!goes && !may_be_deferred(r))
         return false;
-    s->has_next = false;
+    s->has_next = s->is_silent = false;
     if (goes) {
         perform_action(r, &a.action);
         return true;

@@ -273,14 +273,38 @@ static bool has_pending_preamble(const aphi_run_state *r)
     return aphi_run_is_in_preamble(r) && !r->mode.lossy && r->judging.feed && !r->outstanding.any_closed;
 }
 
-/* Returns true if a preamble waits for a message, or the next action waits for quiet, but responses do not belong to
- * requests, so that only the model determines the messages that are due. */
+static bool is_connecting(const aphi_run_state *r)
+{
+    bool any = false;
+    for (size_t i = 0; i < r->outstanding.peer_count && !any; i++)
+        any = aphi_net_is_connecting(r->net, (int64_t)i);
+    return any;
+}
+
+/* A request that was lost may still be in flight, unless the model has connections. With a lossy network, other
+ * silences are recorded (aphi_run_judge_drained). */
+bool aphi_run_records_silence(aphi_run_state *r)
+{
+    if (!aphi_silence_can_be_recorded(&r->silence, r->now) || !aphi_net_idle(r->net))
+        return false;
+    if (is_connecting(r))
+        return aphi_silence_has_lasted(&r->silence, r->now, aphi_silence_limit(&r->silence));
+    aph_verdict quiet = aphi_run_probe_quiet(r);
+    bool is_certain = !r->mode.lossy && !r->outstanding.any_closed;
+    if (quiet == APH_PASS && is_certain && !r->ending.ended)
+        aphi_run_judge_silence(r);
+    return quiet != APH_FAIL;
+}
+
+/* Returns true if a preamble waits for a message, or the next action waits for quiet or a silence, but responses do not
+ * belong to requests, so that only the model determines the messages that are due. */
 static bool waits_for_model(const aphi_run_state *r)
 {
     const aphi_sending *s = &r->sending;
-    bool quiet = !r->mode.paired && !r->mode.lossy && r->judging.feed && !r->outstanding.any_closed &&
-                 r->model->connections && s->has_next && s->next.wait == APHI_WAIT_QUIET;
-    return quiet || has_pending_preamble(r);
+    bool waits = s->has_next && ((r->model->connections && s->next.wait == APHI_WAIT_QUIET) ||
+                                 s->next.wait == APHI_WAIT_SILENCE);
+    bool known = !r->mode.paired && !r->mode.lossy && r->judging.feed && !r->outstanding.any_closed;
+    return (known && waits) || has_pending_preamble(r);
 }
 
 /* The same, when the silence has lasted too long. */

@@ -89,6 +89,19 @@ int64_t aphi_silence_limit(const aphi_silence *s)
     return limit < LIMIT_MIN_NS ? LIMIT_MIN_NS : limit < LIMIT_MAX_NS ? limit : LIMIT_MAX_NS;
 }
 
+int64_t aphi_silence_recorded_after(const aphi_silence *s)
+{
+    int64_t multiple = LONGEST_MULTIPLE * (s->longest_ns > s->seen_ns ? s->longest_ns : s->seen_ns);
+    int64_t limit = aphi_silence_limit(s), brief = multiple > APHI_SILENCE_BRIEF ? multiple : APHI_SILENCE_BRIEF;
+    return s->is_brief && brief < limit ? brief : limit;
+}
+
+bool aphi_silence_can_be_recorded(const aphi_silence *s, int64_t now)
+{
+    return has_lasted(s, now, aphi_silence_recorded_after(s),
+                      s->is_fixed && !s->is_brief ? LOADED_PATIENCE : LOADED_LIMIT);
+}
+
 int64_t aphi_silence_late_after(const aphi_silence *s)
 {
     int64_t limit = aphi_silence_limit(s), late = LATE_MULTIPLE * aphi_silence_slowest(s);

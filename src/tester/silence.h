@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #define APHI_TICK_NS INT64_C(10000000) /* the longest wait of a turn of the run loop */
+#define APHI_SILENCE_BRIEF INT64_C(200000000) /* the least silence that is recorded */
 #define APHI_IDLE_NS INT64_C(1000000)  /* the connections are idle after this silence if no request is outstanding */
 
 enum { APHI_LATENCIES = 16 };
@@ -31,6 +32,7 @@ typedef struct aphi_silence {
     int64_t idle_ns, idle_since; /* idle_clock at some time of this silence, and that time; 0: it is still too short */
     int64_t longest_ns;         /* the longest silence that ended while a response was awaited */
     int64_t seen_ns;            /* the same in earlier runs */
+    bool is_brief;              /* a brief silence is recorded, not only one that is too long */
     int64_t latencies[APHI_LATENCIES]; /* of the latest responses, a ring */
     size_t latency_count;
 } aphi_silence;
@@ -53,6 +55,9 @@ bool aphi_silence_is_past_patience(const aphi_silence *s, int64_t now);
 bool aphi_silence_has_lasted(const aphi_silence *s, int64_t now, int64_t ns);
 /* Returns the longest silence that is allowed while a response is due. */
 int64_t aphi_silence_limit(const aphi_silence *s);
+/* Returns the silence after which everything that was sent has been received. */
+int64_t aphi_silence_recorded_after(const aphi_silence *s);
+bool aphi_silence_can_be_recorded(const aphi_silence *s, int64_t now);
 /* Returns the time after which a request is late although other requests get responses. */
 int64_t aphi_silence_late_after(const aphi_silence *s);
 /* Returns the longest of the latest response times. */

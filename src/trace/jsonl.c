@@ -9,9 +9,9 @@
 #include "trace/json_scan.h"
 #include "trace/reader.h"
 
-enum { CONN, SEND, RECV, LOST, OPEN, SHUT, CLOSE, ABORT, CLOSED, RESET, NOTE, HEADER, TIME, ORIGIN, KEYS };
+enum { CONN, SEND, RECV, LOST, OPEN, SHUT, CLOSE, ABORT, CLOSED, RESET, QUIET, NOTE, HEADER, TIME, ORIGIN, KEYS };
 static const char *const keys[KEYS] = {"conn",  "send",   "recv",  "lost", "open",     "shut", "close",
-                                       "abort", "closed", "reset", "note", "antiphon", "time", "origin"};
+                                       "abort", "closed", "reset", "quiet", "note", "antiphon", "time", "origin"};
 
 /* The lines for the opening and the ends of a connection. */
 static const struct signal_line {
@@ -134,6 +134,14 @@ static int read_signal(aphi_trace *t, int key, aphi_slice text, aphi_observation
     return 1;
 }
 
+static int read_quiet(aphi_trace *t, aphi_slice text, aphi_observation *o)
+{
+    o->kind = APHI_QUIET;
+    if (!aphi_slice_is(text, "true"))
+        return aphi_trace_fail(t, APHI_TRACE_MALFORMED, text.at, "\"quiet\" can only be true; leave it out otherwise");
+    return 1;
+}
+
 /* A note is any JSON. Text that cannot be converted to a value is kept as a string. */
 static int read_note(aphi_slice text, aphi_observation *o)
 {
@@ -164,12 +172,15 @@ static int read_observation(aphi_trace *t, aphi_cursor *c, const aphi_slice *fou
     }
     if (count != 1)
         return aphi_trace_fail(t, APHI_TRACE_MALFORMED, t->source.at,
-                               "a line must have one of \"send\", \"recv\", \"lost\", \"note\", or \"open\" and the "
-                               "ends of a connection; this one has %s", count ? "more than one" : "none");
+                               "a line must have one of \"send\", \"recv\", \"lost\", \"quiet\", \"note\", or \"open\" "
+                               "and the ends of a connection; this one has %s", count ? "more than one" : "none");
     if (found[NOTE].at)
         return read_note(found[NOTE], o);
-    if (aphi_trace_check_order(t, &t->time, found[TIME], "time") < 0 ||
-        get_connection(t, c, found, &o->connection) < 0 || add_origin(t, found, &o->connection) < 0)
+    if (aphi_trace_check_order(t, &t->time, found[TIME], "time") < 0)
+        return -1;
+    if (found[QUIET].at)
+        return read_quiet(t, found[QUIET], o);
+    if (get_connection(t, c, found, &o->connection) < 0 || add_origin(t, found, &o->connection) < 0)
         return -1;
     o->process = o->connection;
     switch (key) {

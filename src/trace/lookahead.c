@@ -46,6 +46,7 @@ struct aphi_lookahead {
     int status;          /* of the last aphi_trace_next; after the end or an error, nothing more is read */
     slot *slots;
     uint64_t size;       /* a power of two */
+    uint64_t quiet;      /* the last silence, plus 1; 0: none yet */
     last lasts[LASTS];   /* by connection; collisions evict */
     origin origins[ORIGINS]; /* by value; collisions evict */
 };
@@ -104,6 +105,12 @@ static void grow_ring(aphi_lookahead *a)
     a->size *= 2;
 }
 
+/* A request that is lost after a silence was received before it, but no response was sent. */
+static aph_future future_of(const aphi_lookahead *a, const aphi_observation *end)
+{
+    return end->kind == APHI_RECEIVED ? APH_FUTURE_ANSWER : a->quiet > end->ends ? APH_FUTURE_NEVER : APH_FUTURE_LOST;
+}
+
 /* Stores the end in the slot of its request, if that is still in the ring. */
 static void settle_request(aphi_lookahead *a, slot *end)
 {
@@ -116,7 +123,7 @@ static void settle_request(aphi_lookahead *a, slot *end)
     slot *request = slot_at(a, o->ends);
     request->settled = true;
     request->undone = end->undone;
-    request->event.future = o->kind == APHI_RECEIVED ? APH_FUTURE_ANSWER : APH_FUTURE_LOST;
+    request->event.future = future_of(a, o);
     request->event.alone = is_last(a, &request->event.seen);
     end->event.foretold = true;
     request->event.answer = o->kind == APHI_RECEIVED ? o->message : APH_NIL;
@@ -193,6 +200,8 @@ static void read_next(aphi_lookahead *a)
     assert(s->event.seen.number == a->tail);
     s->settled = s->event.seen.kind != APHI_SENT || !aphi_trace_paired(a->trace);
     a->tail++;
+    if (s->event.seen.kind == APHI_QUIET)
+        a->quiet = a->tail;
     if (s->event.seen.kind == APHI_SENT)
         *last_of(a, s->event.seen.connection) = (last){s->event.seen.connection, s->event.seen.number};
     settle_request(a, s);

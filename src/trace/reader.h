@@ -36,11 +36,12 @@ struct aphi_trace {
     char bracket;          /* closes the vector or array of operations; 0: none is open */
     bool closed;           /* the array was closed, so nothing may follow */
     uint64_t objects;      /* number of JSON objects read */
-    bool ignore_times;
+    bool ignore_times, ignore_quiet;
     aphi_latest time, index;
     aphi_int_map opened;   /* connections, if the model has connections */
     aphi_observation held; /* returned after the opening of its connection, if has_held */
     bool has_held;
+    bool has_loss;         /* a request was lost, of a model without connections */
 };
 
 aphi_reader aphi_read_jsonl, aphi_read_log, aphi_read_edn, aphi_read_json;

@@ -13,6 +13,7 @@ typedef enum aphi_run_event_kind {
     APHI_RUN_EVENT_MALFORMED, /* message: the bytes, as a string */
     APHI_RUN_EVENT_CLOSED,    /* closed by the tester */
     APHI_RUN_EVENT_DROPPED,   /* closed by the subject; message is "closed" or "reset" */
+    APHI_RUN_EVENT_QUIET,     /* silence: nothing is in flight; the connection is that of the event before it */
 } aphi_run_event_kind;
 
 typedef struct aphi_run_event {

@@ -159,10 +159,10 @@ bool aphi_trace_timed(const aphi_trace *t)
  * count. */
 static aph_trace_format recognize_object(aphi_cursor *c)
 {
-    static const char *const keys[] = {"process", "conn", "note", "antiphon"};
-    aphi_slice found[4] = {{0}};
-    aphi_json_members(c, keys, found, 4);
-    bool ours = found[1].at || found[2].at || found[3].at;
+    static const char *const keys[] = {"process", "conn", "note", "antiphon", "quiet"};
+    aphi_slice found[5] = {{0}};
+    aphi_json_members(c, keys, found, 5);
+    bool ours = found[1].at || found[2].at || found[3].at || found[4].at;
     return found[0].at && !ours ? APH_FORMAT_JSON : APH_FORMAT_JSONL;
 }
 
@@ -290,6 +290,7 @@ static aphi_trace *make_trace(const char *file, int fd, const void *bytes, size_
     t->format = o.format;
     t->model = o.model;
     t->ignore_times = o.ignore_times;
+    t->ignore_quiet = o.ignore_quiet;
     aphi_byte_source_init(&t->source, fd, bytes, n, o.buffer, o.form_max);
     aph_root_add(mark_trace, t);
     return t;
@@ -340,7 +341,8 @@ static void lose_connection(aphi_observation *o, bool has_left)
  * observation, which is returned next. */
 static void open_first(aphi_trace *t, aphi_observation *o)
 {
-    if (!t->model || !t->model->connections || o->kind == APHI_NOTE || o->connection >= APH_ACCEPTED)
+    bool is_silent = o->kind == APHI_NOTE || o->kind == APHI_QUIET;
+    if (!t->model || !t->model->connections || is_silent || o->connection >= APH_ACCEPTED)
         return;
     uint64_t *opened = aphi_int_map_at(&t->opened, o->connection);
     bool is_open = *opened || o->message == APH_OPENED;
@@ -356,6 +358,15 @@ static void open_first(aphi_trace *t, aphi_observation *o)
         aphi_open_queue_renumber(aphi_open_requests_at(&t->open_requests, o->process));
     *o = (aphi_observation){.kind = APHI_SENT, .connection = o->connection, .process = o->process,
                             .message = APH_OPENED, .number = o->number, .ends = APHI_NO_NUMBER, .line = o->line};
+}
+
+/* A lost request may still be in flight, so a later silence proves nothing. A client that has connections leaves its
+ * connection instead. */
+static void judge_silence(aphi_trace *t, aphi_observation *o)
+{
+    t->has_loss |= o->kind == APHI_LOST;
+    if (o->kind == APHI_QUIET && (t->ignore_quiet || t->has_loss))
+        o->kind = APHI_NOTE;
 }
 
 int aphi_trace_next(aphi_trace *t, aphi_observation *o)
@@ -375,6 +386,7 @@ int aphi_trace_next(aphi_trace *t, aphi_observation *o)
     if (status > 0) {
         t->number++;
         open_first(t, o);
+        judge_silence(t, o);
     }
     t->over = status == 0;
     return status;

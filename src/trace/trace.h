@@ -17,6 +17,7 @@ typedef enum aphi_observation_kind {
     APHI_LOST,     /* no response will arrive; the request may be taken at any later time, or never */
     APHI_UNDONE,   /* the request had no effect and no response; ignore both observations */
     APHI_NOTE,     /* message is a remark, not an observation of the server */
+    APHI_QUIET,    /* silence: all that was sent was received, and all that the server sent has arrived */
 } aphi_observation_kind;
 
 #define APHI_NO_NUMBER UINT64_MAX
@@ -72,6 +73,7 @@ typedef struct aphi_trace_options {
     size_t buffer;          /* bytes per read; 0: 1 MiB */
     size_t form_max;        /* bytes of the longest line or form; 0: 64 MiB */
     bool ignore_times;      /* accept times and indices that run backwards */
+    bool ignore_quiet;      /* return each silence as a note */
 } aphi_trace_options;
 
 typedef struct aphi_trace aphi_trace;

@@ -87,6 +87,31 @@ for end in shut close abort; do
 done
 judge 1 greeter '{"conn":1,"closed":true}'
 judge 1 greeter '{"conn":1,"reset":true}'
+# After a silence, the server has noticed it. Another decider agrees, and an explanation is confirmed.
+left=('{"conn":1,"open":true}' '{"conn":1,"recv":"welcome"}' '{"conn":1,"abort":true}')
+counted=('{"conn":2,"open":true}' '{"conn":2,"recv":"welcome"}' '{"conn":2,"send":"count"}')
+for option in --explain --derive; do
+    judge 0 limit "${left[@]}" "${counted[@]}" '{"conn":2,"recv":2}'
+    run 0 check $option "$examples/limit.c" "$dir/trace.jsonl"
+    judge 0 limit "${left[@]}" '{"quiet":true}' "${counted[@]}" '{"conn":2,"recv":1}' '{"quiet":true}'
+    run 0 check $option "$examples/limit.c" "$dir/trace.jsonl"
+    judge 1 limit "${left[@]}" '{"quiet":true}' "${counted[@]}" '{"conn":2,"recv":2}'
+    run 1 check $option "$examples/limit.c" "$dir/trace.jsonl"
+    out 'silence'
+    judge 1 limit "${left[@]}" "${counted[@]}" '{"quiet":true}' '{"conn":2,"recv":1}'
+    run 1 check $option "$examples/limit.c" "$dir/trace.jsonl"
+    out 'trace.jsonl:7: no explanation for this silence: every explanation has a pending message'
+done
+# If a model promises a response for each request, all requests have one.
+printf '%s\n' '{"conn":1,"send":{"f":"put","key":"a","value":"x"}}' '{"quiet":true}' '{"conn":1,"recv":"ok"}' >"$dir/trace.jsonl"
+for option in --whole --ignore-promises --derive; do
+    run 1 check $option kv "$dir/trace.jsonl"
+    out 'trace.jsonl:2: no explanation for this silence'
+done
+run 1 check --json kv "$dir/trace.jsonl"
+out '"quiet":true'
+printf '%s\n' '{"conn":1,"send":{"f":"put","key":"a","value":"x"}}' '{"conn":1,"recv":"ok"}' '{"quiet":true}' >"$dir/trace.jsonl"
+run 0 check --explain kv "$dir/trace.jsonl"
 # Nothing may follow an end, and a connection is opened once.
 judge 14 greeter '{"conn":1,"open":true}' '{"conn":1,"close":true}' '{"conn":1,"recv":"hello"}'
 judge 14 greeter '{"conn":1,"open":true}' '{"conn":1,"open":true}'

@@ -26,7 +26,7 @@ static void unbounded(void **state)
 static void quiet(void **state)
 {
     (void)state;
-    assert_true(compare_many_in(&subject_random_server, ENUMERATE_TCP, compare_cases(400 * PERCENT / 100)));
+    assert_true(compare_many_in(&subject_random_server, ENUMERATE_TCP, compare_cases(800 * PERCENT / 100)));
 }
 
 static void buffers(void **state)

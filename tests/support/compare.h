@@ -35,6 +35,7 @@ judged compare_judge(const aph_model *model, const history *h, const char *envir
 /* Statistics of a comparison. */
 typedef struct compare_count {
     size_t histories, valid, invalid, slow, judged;
+    size_t probed, unprobed; /* probes for quiet, and those that were too expensive */
 } compare_count;
 
 /* Compares all deciders on one history; includes the derivation only if `slow`. Returns 0 if they agree; otherwise
@@ -54,7 +55,8 @@ bool compare_many_in(const subject *s, enumerate_env env, size_t histories);
 uint64_t compare_seed(void);
 /* The number of cases for this run. With sanitizers, a tenth of `usual`, but at least min(usual, 500). */
 size_t compare_cases(size_t usual);
-/* Prints the statistics. Returns false unless at least a tenth of the histories were valid and a tenth invalid. */
+/* Prints the statistics. Returns false unless at least a tenth of the histories were valid and a tenth invalid, and all
+ * but a hundredth of the probes were decided. */
 bool compare_report(const char *name, const compare_count *count);
 
 #endif

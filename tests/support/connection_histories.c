@@ -130,7 +130,7 @@ void connection_history_make(history *h, const subject *s, history_shape shape, 
         continue;
     for (size_t i = 0; i < 60 * shape.requests && w.sent < shape.requests; i++) {
         act_on_any(&w, true);
-        if (shape.quiets && aphi_choice_chance(c, 1, 40))
+        if (shape.quiets && aphi_choice_chance(c, 1, 15))
             become_quiet(&w);
     }
     if (shape.whole || aphi_choice_chance(c, 1, 2))

@@ -92,6 +92,7 @@ history_shape history_random_shape(aphi_choice *c, const subject *s)
         .sequential = aphi_choice_chance(c, 1, 10),
         .whole = aphi_choice_chance(c, 1, 2),
         .paired = s->model->rpc,
+        .quiets = s->model->connections && aphi_choice_chance(c, 1, 2),
     };
 }
 
@@ -325,6 +326,10 @@ static void cut_history(history *h, aphi_choice *c)
 
 static void mutate_once(history *h, const subject *s, history_shape shape, aphi_choice *c)
 {
+    if (s->model->connections && shape.quiets && aphi_choice_chance(c, 1, 3)) {
+        insert_quiet(h, c);
+        return;
+    }
     if (s->model->connections && aphi_choice_chance(c, 1, 2)) {
         aphi_choice_chance(c, 1, 3) ? connection_history_change_end(h, c) : remove_answer(h, c);
         return;

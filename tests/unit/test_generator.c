@@ -419,6 +419,30 @@ static void test_frequent_values(void **unused)
     assert_int_equal(aph_count(aph_field(values, "tag")), 0);
 }
 
+/* Each silence comes after an abort or a close, and there are no more than were added. */
+static void test_silences(void **unused)
+{
+    (void)unused;
+    aph_model model = {.version = APH_MODEL_VERSION, .name = "opens", .connections = true, .generate = gen_kinds};
+    clerk *k = clerk_open(&model, 3, 4, 8);
+    aphi_generator_add_silences(k->generator, 3);
+    unsigned silences = 0, aborts = 0;
+    aph_value before = APH_OPENED;
+    for (int i = 0; i < 2000; i++) {
+        aphi_action a = aphi_generator_next(k->generator, &(aphi_knowledge){.seen = k->seen, .connections = 4,
+                                                                            .in_flight = k->in_flight});
+        if (a.wait == APHI_WAIT_SILENCE) {
+            silences++;
+            aborts += before == APH_BROKEN;
+            assert_true(before == APH_BROKEN || before == APH_NIL);
+        }
+        before = a.send;
+    }
+    assert_int_equal(silences, 3);
+    assert_true(aborts);
+    clerk_close(k);
+}
+
 /* A kind that led to a new branch becomes more frequent. */
 static void test_kinds_are_weighted(void **unused)
 {
@@ -489,6 +513,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_possible_kinds, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_relabelled, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_frequent_values, fresh_heap, fresh_heap),
+        cmocka_unit_test_setup_teardown(test_silences, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_kinds_are_weighted, fresh_heap, fresh_heap),
         cmocka_unit_test_setup_teardown(test_generator_api, fresh_heap, fresh_heap),
     };

@@ -232,6 +232,39 @@ static void test_other_events(void **state)
           "                         ╰─── expected a message                           │\n");
 }
 
+/* A silence belongs to no connection. */
+static void test_silence(void **state)
+{
+    (void)state;
+    const aphi_run_event m[] = {
+        {APHI_RUN_EVENT_SENT, 0, 0, 0, APH_OPENED},       {APHI_RUN_EVENT_SENT, 1000000, 0, 0, APH_BROKEN},
+        {APHI_RUN_EVENT_QUIET, 301000000, 0, 0, APH_NIL}, {APHI_RUN_EVENT_SENT, 301000000, 1, 0, APH_OPENED},
+        {APHI_RUN_EVENT_RECEIVED, 302000000, 1, 0, json("\"busy\"")},
+    };
+    aphi_run_diagram t = {.title = "", .verdict = "fail", .events = m, .count = COUNT(m), .failing = 4};
+    draws(&t, &plain, 0,
+          "         ms  conn 0  conn 1                                     subject\n"
+          "                │       │                                          │\n"
+          "      0.000     ├───────┼─── opens ───────────────────────────────▶│\n"
+          "      1.000     ├───────┼─── resets ──────────────────────────────▶│\n"
+          "                ⋮       ⋮    300 ms without a message              ⋮\n"
+          "    301.000     │       │    silence: all messages have arrived    │\n"
+          "    301.000     │       ├─── opens ───────────────────────────────▶│\n"
+          "  ✗ 302.000     │       │◀── ✗ \"busy\" ─────────────────────────────┤\n"
+          "                │       ╰─── expected a message that the model     │\n"
+          "                │                     allows                       │\n");
+    t.failing = 2;
+    draws(&t, &plain, 3,
+          "         ms  conn 0                                       subject\n"
+          "                │                                            │\n"
+          "      0.000     ├─── opens ─────────────────────────────────▶│\n"
+          "      1.000     ├─── resets ────────────────────────────────▶│\n"
+          "                ⋮    300 ms without a message                ⋮\n"
+          "  ✗ 301.000     │    silence: all messages have arrived      │\n"
+          "                ╰─── expected a message that is due          │\n"
+          "                ⋮    … 2 later messages                      ⋮\n");
+}
+
 /* A request without a response. */
 static void test_starved(void **state)
 {
@@ -388,7 +421,7 @@ int main(void)
         cmocka_unit_test(test_unknowns),
         cmocka_unit_test(test_report),
         cmocka_unit_test(test_other_events),
-        cmocka_unit_test(test_starved),
+        cmocka_unit_test(test_silence), cmocka_unit_test(test_starved),
         cmocka_unit_test(test_long_run),
         cmocka_unit_test(test_widths),
         cmocka_unit_test(test_messages),

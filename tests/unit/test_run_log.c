@@ -52,6 +52,17 @@ static void the_last_events_are_kept(void **unused)
     aphi_run_log_free(&d);
 }
 
+static void silence_is_a_line_of_the_trace(void **unused)
+{
+    (void)unused;
+    aphi_run_log d = {.traced = true, .trace_fd = -1};
+    aphi_run_log_event(&d, &(aphi_run_event){APHI_RUN_EVENT_QUIET, 5000, 3, 0, APH_NIL}, 0);
+    assert_string_equal(aphi_buffer_text(&d.trace), "{\"quiet\":true,\"time\":5}\n");
+    assert_int_equal(aphi_run_log_count(&d), 1);
+    d.traced = false;
+    aphi_run_log_free(&d);
+}
+
 static void actions_are_all_kept(void **unused)
 {
     (void)unused;
@@ -100,6 +111,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_events_are_kept),
+        cmocka_unit_test(silence_is_a_line_of_the_trace),
         cmocka_unit_test(actions_are_all_kept),
         cmocka_unit_test(long_scripts_are_cut),
     };

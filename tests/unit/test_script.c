@@ -31,7 +31,8 @@ static const char whole[] =
     "{\"label\":7,\"conn\":0,\"send\":\"abc\",\"chunk\":1,\"wait\":{\"pause_us\":500}}\n"
     "{\"label\":9,\"conn\":2,\"open\":true}\n"
     "{\"label\":11,\"conn\":2,\"shut\":true,\"wait\":\"quiet\"}\n"
-    "{\"label\":13,\"conn\":2,\"abort\":true}\n";
+    "{\"label\":13,\"conn\":2,\"abort\":true}\n"
+    "{\"label\":15,\"conn\":2,\"open\":true,\"wait\":\"silence\"}\n";
 
 static void test_text(void **unused)
 {
@@ -43,7 +44,8 @@ static void test_text(void **unused)
     assert_string_equal(s.model, "kv");
     assert_string_equal(s.environment, "tcp");
     assert_int_equal(s.seed, 7);
-    assert_int_equal(s.count, 7);
+    assert_int_equal(s.count, 8);
+    assert_int_equal(s.actions[7].wait, APHI_WAIT_SILENCE);
     assert_ptr_equal(s.actions[4].send, APH_OPENED);
     assert_ptr_equal(s.actions[5].send, APH_CLOSED);
     assert_ptr_equal(s.actions[6].send, APH_BROKEN);
@@ -60,8 +62,8 @@ static void test_text(void **unused)
     assert_int_equal(n, sizeof whole - 1);
     aphi_script copy = aphi_script_copy(&s);
     aphi_script_add(&copy, &s.actions[0]);
-    assert_int_equal(copy.count, 8);
-    assert_int_equal(s.count, 7);
+    assert_int_equal(copy.count, 9);
+    assert_int_equal(s.count, 8);
     aphi_script_mark(&copy);
     free(text);
     aphi_script_free(&copy);

@@ -225,6 +225,31 @@ static bool waits(const aphi_script *s, size_t *taken)
     return false;
 }
 
+/* The second request must be sent after a silence. */
+static bool is_after_silence(const aphi_script *s, size_t *taken)
+{
+    bool silent = false;
+    *taken = 0;
+    const aphi_action *a = find_action(s, "a", taken);
+    const aphi_action *b = a ? find_action(s, "b", taken) : NULL;
+    for (size_t i = 0; b && i < s->count && &s->actions[i] <= b; i++)
+        silent |= &s->actions[i] > a && s->actions[i].wait == APHI_WAIT_SILENCE;
+    return silent;
+}
+
+/* Silences are kept when the requests are sent one at a time, and dropped if they are not needed. */
+static void test_silences(void **unused)
+{
+    (void)unused;
+    shrinks_to(is_after_silence,
+               "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"a\"}}\n"
+               "{\"label\":3,\"conn\":1,\"send\":{\"f\":\"c\"},\"wait\":\"silence\"}\n"
+               "{\"label\":5,\"conn\":1,\"send\":{\"f\":\"d\"},\"wait\":\"silence\"}\n"
+               "{\"label\":7,\"conn\":0,\"send\":{\"f\":\"b\"}}\n",
+               "{\"label\":1,\"conn\":0,\"send\":{\"f\":\"a\"}}\n"
+               "{\"label\":7,\"conn\":0,\"send\":{\"f\":\"b\"},\"wait\":\"silence\"}\n");
+}
+
 static void test_waits(void **unused)
 {
     (void)unused;
@@ -578,6 +603,7 @@ int main(void)
         cmocka_unit_test(test_many_requests),
         cmocka_unit_test(test_removes_pairs),
         cmocka_unit_test(test_connections_and_writes),
+        cmocka_unit_test(test_silences),
         cmocka_unit_test(test_waits),
         cmocka_unit_test(test_no_waits),
         cmocka_unit_test(test_simplifies_values),

@@ -51,6 +51,21 @@ static void silence_without_awaited_responses_does_not_count(void **state)
     assert_int_equal(aphi_silence_limit(&s), 5000 * MS);
 }
 
+static void brief_silences_follow_the_longest_silence(void **state)
+{
+    (void)state;
+    aphi_silence s = opened(false);
+    assert_int_equal(aphi_silence_recorded_after(&s), 5000 * MS);
+    s.is_brief = true;
+    assert_int_equal(aphi_silence_recorded_after(&s), 200 * MS);
+    pass_silence(&s, 700);
+    assert_int_equal(aphi_silence_recorded_after(&s), 2800 * MS);
+    pass_silence(&s, 3000);
+    assert_int_equal(aphi_silence_recorded_after(&s), aphi_silence_limit(&s));
+    s = opened(true);
+    assert_int_equal(aphi_silence_recorded_after(&s), 400 * MS);
+}
+
 static void fixed_patience_is_the_limit(void **state)
 {
     (void)state;
@@ -98,6 +113,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limit_follows_the_longest_silence),
         cmocka_unit_test(silence_without_awaited_responses_does_not_count),
+        cmocka_unit_test(brief_silences_follow_the_longest_silence),
         cmocka_unit_test(fixed_patience_is_the_limit),
         cmocka_unit_test(late_requests_are_compared_with_others),
         cmocka_unit_test(unusual_silence),

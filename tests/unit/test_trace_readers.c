@@ -22,7 +22,7 @@ enum { WINDOWS = sizeof windows / sizeof *windows };
 /* Writes one line per observation: kind, connection, line, the request that it ends, message. */
 static void show(aphi_buffer *b, const aphi_observation *o)
 {
-    static const char kinds[] = "SRLUN";
+    static const char kinds[] = "SRLUNQ";
     aphi_buffer_format(b, "%c%lld@%llu", kinds[o->kind], (long long)o->connection, (unsigned long long)o->line);
     if (o->ends != APHI_NO_NUMBER)
         aphi_buffer_format(b, " ends %llu", (unsigned long long)o->ends);
@@ -246,6 +246,23 @@ static void unpaired_models_may_send_without_requests(void **state)
                 "S1@1 1\nR1@2 ends 0 1\nR1@3 2\nR2@4 2\n");
     model.rpc = true;
     check_bytes(text, strlen(text), (aphi_trace_options){.model = &model}, "S1@1 1\nR1@2 ends 0 1\nORPHAN 3:18\n");
+}
+
+/* A silence after a loss proves nothing: the lost request may still be in flight. */
+static void silence_is_read(void **state)
+{
+    (void)state;
+    aph_model model = {.version = APH_MODEL_VERSION, .name = "opens", .connections = true};
+    const char *text = "{\"quiet\":true}\n{\"conn\":1,\"send\":1}\n{\"quiet\":true,\"time\":3}\n"
+                       "{\"conn\":1,\"lost\":true}\n{\"quiet\":true}\n";
+    check(text, "Q0@1\nS1@2 1\nQ0@3\nL1@4 ends 1\nN0@5 null\n");
+    check_bytes(text, strlen(text), (aphi_trace_options){.ignore_quiet = true},
+                "N0@1 null\nS1@2 1\nN0@3 null\nL1@4 ends 1\nN0@5 null\n");
+    check_bytes(text, strlen(text), (aphi_trace_options){.model = &model},
+                "Q0@1\nS1@2 \"<opened>\"\nS1@2 1\nQ0@3\nS1@4 \"<left>\"\nQ0@5\n");
+    check("{\"quiet\":false}\n", "MALFORMED 1:10\n");
+    check("{\"quiet\":true,\"conn\":1,\"send\":1}\n", "MALFORMED 1:1\n");
+    check("{\"conn\":1,\"send\":1,\"time\":2}\n{\"quiet\":true,\"time\":1}\n", "S1@1 1\nORDER 2:22\n");
 }
 
 static void a_call_of_the_server_gets_one_response(void **state)
@@ -558,6 +575,7 @@ int main(void)
         cmocka_unit_test(json_limits_are_read),
         cmocka_unit_test(nul_bytes),
         cmocka_unit_test(unpaired_models_may_send_without_requests),
+        cmocka_unit_test(silence_is_read),
         cmocka_unit_test(a_call_of_the_server_gets_one_response),
         cmocka_unit_test(logs_read),
         cmocka_unit_test(log_errors),

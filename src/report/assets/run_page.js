@@ -9,7 +9,7 @@
     const PAGE = 28;             // messages in a window
     const BEFORE = 20;           // of which precede the message of interest
     const ROW = 38, REMARK = 22, SLANT = 9, HEAD = 44, PAUSE_US = 100000;
-    const KINDS = {s: "sent", r: "received", l: "lost", m: "malformed", c: "closed", d: "dropped"};
+    const KINDS = {s: "sent", r: "received", l: "lost", m: "malformed", c: "closed", d: "dropped", q: "silence"};
     const AGAINST = ["fail", "malformed", "starved", "dead"];
 
     // ---- making elements --------------------------------------------------------------------------------------------
