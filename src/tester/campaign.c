@@ -31,7 +31,7 @@ enum {
 
 int64_t aphi_campaign_deadline(const aphi_campaign_state *c)
 {
-    return c->options->time_ns ? c->began + c->options->time_ns : 0;
+    return c->options->time_ns ? c->began + c->options->time_ns + c->lent_ns : 0;
 }
 
 /* Returns true if another run would end in the same way. */

@@ -83,8 +83,8 @@ static void explain_doubt(aphi_campaign *r, uint64_t runs)
                          : r->losing                      ? ""
                          : ": the system resets a connection that is closed while a request is in flight";
     size_t n = strlen(r->why);
-    snprintf(r->why + n, sizeof r->why - n, "; not reproduced in %llu more runs of the same script%s",
-             (unsigned long long)runs, reason);
+    snprintf(r->why + n, sizeof r->why - n, "; not reproduced in %llu more run%s of the same script%s",
+             (unsigned long long)runs, runs == 1 ? "" : "s", reason);
 }
 
 void aphi_campaign_name_silence(aphi_campaign *r)
@@ -103,6 +103,7 @@ void aphi_campaign_settle_doubt(aphi_campaign_state *c)
         r->presumed || !r->run->script_whole || c->options->script)
         return;
     uint64_t runs = r->shrink_runs;
+    int64_t began = aphi_clock_ns();
     c->until = aphi_clock_ns() + aphi_campaign_shrink_ns(c);
     recurrence found = NOT_REPRODUCED;
     bool was_brief = r->needs_silence && !c->full_silences &&
@@ -116,8 +117,10 @@ void aphi_campaign_settle_doubt(aphi_campaign_state *c)
             return;
         runs += found != INCONCLUSIVE;
     }
-    if (aphi_campaign_is_stopped(c) || !runs) /* the failure remains the result */
+    /* A brief silence proves nothing until it is repeated; another failure remains the result. */
+    if ((aphi_campaign_is_stopped(c) || !runs) && !was_brief)
         return;
+    c->lent_ns += was_brief ? aphi_clock_ns() - began : 0;
     explain_doubt(r, runs);
     r->outcome = APHI_RUN_UNKNOWN;
     c->was_brief = was_brief;

@@ -37,6 +37,7 @@ typedef struct aphi_campaign_state {
     aphi_model_habits habits;
     int64_t silence_ns;         /* the longest that ended in any run */
     bool full_silences;         /* a failure after a brief silence was repeated: later silences are longer */
+    int64_t lent_ns;            /* the time of repeating failures after brief silences, which does not count */
     bool was_brief;             /* the latest failure that was not reproduced needs a brief silence */
     int64_t silent_ns;          /* the time of all recorded silences */
     int64_t response_ns;        /* the longest of the latest response times of the latest run */
