@@ -374,8 +374,9 @@ static bool is_abandoned(const aphi_branch *b)
 /* Runs a branch until it throws, or until it waits for an observation after the last one. Returns true if it does. */
 static bool run_next(aphi_derivation *d)
 {
-    aphi_branch current = d->others.items[--d->others.count];
+    aphi_branch current = d->others.items[d->others.count - 1];
     bool thrown = false;
+    d->others.count--;
     d->current = &current;
     current.settled = false;
     while (!thrown && !current.settled && may_continue(d)) {
