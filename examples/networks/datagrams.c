@@ -10,7 +10,7 @@ static void step(aph *m, aph_value *packets)
         aph_emit(m, aph_packet_of(aph_at(*packets, at)));
         *packets = aph_packets_remove(*packets, at);
     } else {
-        *packets = aph_push(*packets, aph_packet_value(aph_absorb(m)));
+        *packets = aph_packets_add(m, *packets, aph_absorb(m));
     }
 }
 

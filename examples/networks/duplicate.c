@@ -14,8 +14,8 @@ static void step(aph *m, aph_value *packets)
         return;
     }
     aph_packet p = aph_absorb(m);
-    *packets = aph_push(*packets, aph_packet_value(p));
-    if (p.to_server && aph_pick(m, 2) == 1)
+    *packets = aph_packets_add(m, *packets, p);
+    if (p.to_server && aph_kind_of(p.message) != APH_SIGNAL && aph_pick(m, 2) == 1)
         *packets = aph_push(*packets, aph_packet_value(p));
 }
 

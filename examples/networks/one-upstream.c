@@ -17,7 +17,7 @@ static void step(aph *m, aph_value *packets)
     aph_value oldest = aph_packets_oldest(*packets);
     size_t n = aph_has_outgoing(m) ? 0 : aph_count(oldest), i = aph_pick(m, n + 1);
     if (i == n) {
-        *packets = aph_push(*packets, aph_packet_value(aph_absorb(m)));
+        *packets = aph_packets_add(m, *packets, aph_absorb(m));
         return;
     }
     size_t at = (size_t)aph_int_of(aph_at(oldest, i));

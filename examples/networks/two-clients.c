@@ -19,27 +19,27 @@ static bool is_idle(aph_value *state)
     return aph_count(aph_field(*state, "packets")) == 0;
 }
 
-static void add(aph_value *state, aph_packet p)
+static void add(aph *m, aph_value *state, aph_packet p)
 {
-    *state = aph_put(*state, "packets", aph_push(aph_field(*state, "packets"), aph_packet_value(p)));
+    *state = aph_put(*state, "packets", aph_packets_add(m, aph_field(*state, "packets"), p));
 }
 
-static void open(aph_value *state, aph_packet p)
+static void open(aph *m, aph_value *state, aph_packet p)
 {
     const char *list = aph_count(aph_field(*state, "open")) < CLIENTS_MAX ? "open" : "refused";
     *state = aph_put(*state, list, aph_set(aph_field(*state, list), aph_int(p.connection), aph_bool(true)));
     if (strcmp(list, "open"))
         p = (aph_packet){.connection = p.connection, .message = APH_CLOSED};
-    add(state, p);
+    add(m, state, p);
 }
 
 /* Any end of a connection makes room for another one. */
-static void absorb(aph_value *state, aph_packet p)
+static void absorb(aph *m, aph_value *state, aph_packet p)
 {
     if (p.message == APH_OPENED) {
-        open(state, p);
+        open(m, state, p);
     } else if (!aph_has(aph_field(*state, "refused"), aph_int(p.connection))) {
-        add(state, p);
+        add(m, state, p);
         if (aph_kind_of(p.message) == APH_SIGNAL)
             *state = aph_put(*state, "open", aph_remove(aph_field(*state, "open"), aph_int(p.connection)));
     }
@@ -54,7 +54,7 @@ static void step(aph *m, aph_value *state)
         aph_emit(m, aph_packet_of(aph_at(packets, at)));
         *state = aph_put(*state, "packets", aph_packets_remove(packets, at));
     } else {
-        absorb(state, aph_absorb(m));
+        absorb(m, state, aph_absorb(m));
     }
 }
 

@@ -13,7 +13,7 @@
  *             aph_emit(m, aph_packet_of(aph_at(*buffer, 0)));
  *             *buffer = aph_slice(*buffer, 1, aph_count(*buffer) - 1);
  *         } else {
- *             *buffer = aph_push(*buffer, aph_packet_value(aph_absorb(m)));
+ *             *buffer = aph_packets_add(m, *buffer, aph_absorb(m));
  *         }
  *     }
  *
@@ -59,6 +59,10 @@ aph_packet aph_packet_of(aph_value value);
  * in the same direction of the same connection, as an array of integers. */
 aph_value aph_packets_oldest(aph_value packets);
 aph_value aph_packets_remove(aph_value packets, size_t at); /* the array without this one */
+/* Adds an absorbed packet. If a client leaves a connection or resets it, the latest of its packets that are in flight
+ * may be lost, as over TCP: this is a free choice. The server then receives APH_BROKEN; or nothing, if the opening is
+ * lost. */
+aph_value aph_packets_add(aph *m, aph_value packets, aph_packet packet);
 /* aph_never abandons the branch: the network cannot behave in this way. aph_data returns aph_network.data. aph_choose
  * and aph_decide are allowed, too, for a network that changes messages. */
 

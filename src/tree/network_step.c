@@ -39,6 +39,34 @@ aph_value aph_packets_oldest(aph_value packets)
     return oldest;
 }
 
+static bool is_of_client(aph_value packet, aph_connection connection)
+{
+    return aph_at(packet, 0) == aph_bool(true) && aph_at(packet, 1) == aph_int(connection);
+}
+
+static size_t count_of_client(aph_value packets, aph_connection connection)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < aph_count(packets); i++)
+        n += is_of_client(aph_at(packets, i), connection);
+    return n;
+}
+
+aph_value aph_packets_add(aph *m, aph_value packets, aph_packet p)
+{
+    bool leaves = p.to_server && (p.message == APH_LEFT || p.message == APH_BROKEN), opened = true;
+    size_t lost = leaves ? aph_pick(m, count_of_client(packets, p.connection) + 1) : 0;
+    if (lost)
+        p.message = APH_BROKEN;
+    for (size_t i = aph_count(packets); lost && i-- > 0;)
+        if (is_of_client(aph_at(packets, i), p.connection)) {
+            opened &= aph_at(aph_at(packets, i), 2) != APH_OPENED;
+            packets = aph_packets_remove(packets, i);
+            lost--;
+        }
+    return opened ? aph_push(packets, aph_packet_value(p)) : packets;
+}
+
 aph_value aph_packets_remove(aph_value packets, size_t at)
 {
     aph_value left = aph_slice(packets, 0, at);

@@ -53,6 +53,28 @@ judge 0 tcp "$greeter" reset
 trace twice '{"conn":1,"open":true}' "$(recv 1 '"hello"')" '{"conn":1,"open":true}'
 judge 14 "$examples/datagrams.c" "$greeter" twice
 err 'twice:3: connection 1: opened twice'
+# A client aborts: its latest requests may be lost, but not the first alone.
+cat >"$dir/sum.c" <<'END'
+#include <antiphon/model.h>
+static aph_value zero(const aph_model *m) { (void)m; return aph_int(0); }
+static void step(aph *m, aph_value *sum)
+{
+    aph_request q = aph_recv(m);
+    if (aph_kind_of(q.message) == APH_INT)
+        *sum = aph_int(aph_int_of(*sum) + aph_int_of(q.message));
+    else if (aph_str_is(q.message, "get"))
+        aph_send(m, q.from, *sum);
+}
+static const aph_model sum = {
+    .version = APH_MODEL_VERSION, .name = "sum", .step = step, .initial = zero, .connections = true,
+};
+APH_MODEL(sum)
+END
+for got in '0 0' '0 1' '0 3' '1 2'; do
+    trace aborted '{"conn":1,"open":true}' '{"conn":1,"send":1}' '{"conn":1,"send":2}' '{"conn":1,"abort":true}' \
+        '{"conn":2,"open":true}' '{"conn":2,"send":"get"}' "$(recv 2 "${got#* }")"
+    judge "${got% *}" "$examples/one-upstream.c" "$dir/sum.c" aborted
+done
 judge 1 tcp "$greeter" refused
 judge 1 "$examples/two-clients.c" "$greeter" greeted
 out 'no explanation for this response: "hello", to client 3'
