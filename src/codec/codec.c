@@ -490,7 +490,7 @@ static aph_decoded decode_text(const aph_codec *codec, aph_wire *w, bool little)
 
 static bool put_prefixed(const aph_codec *codec, const char *bytes, size_t n, bool little, aph_sink *out)
 {
-    unsigned char length[PREFIX_MAX];
+    unsigned char length[PREFIX_MAX] = {0};
     require_prefix(codec);
     if (codec->size < sizeof n && n >> (8 * codec->size))
         return aph_sink_refuse(out, "the length %zu does not fit in %zu bytes", n, codec->size);
