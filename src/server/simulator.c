@@ -343,22 +343,31 @@ aphi_simulated aphi_simulator_take(aphi_simulator *s, int64_t from, aph_value me
     return attempt_repeatedly(&(attempt){.simulator = s, .request = APH_ARRAY_OF(aph_int(from), message)});
 }
 
+/* Returns the number of answers up to the last message that was sent in the step. */
+static size_t count_observable(const aphi_simulated_log *log)
+{
+    size_t n = log->count;
+    while (n && log->answers[n - 1].kind != APH_EVENT_RECV && log->answers[n - 1].kind != APH_EVENT_SEND)
+        n--;
+    return n;
+}
+
 bool aphi_simulator_may_reconsider(const aphi_simulator *s)
 {
+    const aphi_simulated_log *log = s->log;
     bool chose = false;
-    for (size_t i = 0; i < s->log->count; i++) {
-        aph_event_kind kind = s->log->answers[i].kind;
-        if (kind == APH_EVENT_RECV || kind == APH_EVENT_SEND)
+    for (size_t i = 0; i < log->count; i++)
+        if (log->answers[i].kind == APH_EVENT_RECV)
             return false;
-        chose |= kind == APH_EVENT_EITHER || kind == APH_EVENT_CHOOSE;
-    }
+    for (size_t i = count_observable(log); i < log->count; i++)
+        chose |= log->answers[i].kind == APH_EVENT_EITHER || log->answers[i].kind == APH_EVENT_CHOOSE;
     return chose;
 }
 
 aphi_simulated aphi_simulator_reconsider(aphi_simulator *s)
 {
     size_t chosen = s->log->count;
-    s->log->count = 0;
+    s->log->count = count_observable(s->log);
     aphi_simulated result = attempt_repeatedly(&(attempt){.simulator = s});
     if (result == APHI_SIMULATED_NOT_NOW)
         s->log->count = chosen;

@@ -53,9 +53,11 @@ out 'vacuous'
 # The implementation model, served, is a swap server; a mutant of it is not.
 once 0 "$ANTIPHON serve swap-impl --seed 1 --port" --messages 300 --connections 3
 once 1 "$ANTIPHON serve swap-impl --seed 1 --mutate echo --port" --no-shrink
-rm -rf "$dir/folder"
-run 0 test swap-connections --run "$ANTIPHON serve swap-impl --seed 1 --port {port}" --folder "$dir/folder" --seed 1 --json \
-    --messages 200 --connections 3
+for seed in 1 4; do
+    rm -rf "$dir/folder"
+    run 0 test swap-connections --run "$ANTIPHON serve swap-impl --seed $seed --port {port}" --folder "$dir/folder" --seed 1 \
+        --json --messages 200 --connections 3 --no-shrink
+done
 
 # ---- the program itself ----------------------------------------------------------------------------------------------
 
