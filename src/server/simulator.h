@@ -65,7 +65,8 @@ bool aphi_simulator_draw(aphi_simulator *s, const aph_event *e, aph_value *answe
 /* Returns true if the step has not received, and has made choices since it sent last. These are not observable then, and
  * it may choose again while no request comes. */
 bool aphi_simulator_may_reconsider(const aphi_simulator *s);
-/* Makes these choices again and runs to the next receive. Returns TAKEN, NOT_NOW if nothing changed, or FAULT. Does not collect. */
+/* Makes these choices again and runs to the next receive. Returns TAKEN, NOT_NOW if nothing changed, or FAULT. Does not
+ * collect. */
 aphi_simulated aphi_simulator_reconsider(aphi_simulator *s);
 
 #endif
