@@ -190,12 +190,11 @@ class Limit(Server):
 
 
 class Chat(Server):
-    FAULTS = ('forgets-to-announce', 'announces-to-all', 'reuses-numbers', 'sends-to-sender', 'notices-resets-late')
+    FAULTS = ('forgets-to-announce', 'announces-to-all', 'reuses-numbers', 'sends-to-sender')
 
     def __init__(self, fault):
         super().__init__(fault)
         self.joined = 0
-        self.unnoticed = []
 
     def tell_others(self, me, news, value, all=False):
         for c in self.open:
@@ -203,8 +202,6 @@ class Chat(Server):
                 c.send({'from': me.number, news: value})
 
     def opened(self, c):
-        while self.unnoticed:
-            self.tell_others(self.unnoticed.pop(), 'left', True)
         self.joined = len(self.open) if self.fault == 'reuses-numbers' else self.joined + 1
         c.number = self.joined
         c.send({'welcome': c.number})
@@ -218,9 +215,7 @@ class Chat(Server):
         self.tell_others(c, 'left', True)
 
     def broken(self, c):
-        if self.fault == 'notices-resets-late':
-            self.unnoticed.append(c)
-        elif self.fault != 'forgets-to-announce':
+        if self.fault != 'forgets-to-announce':
             self.tell_others(c, 'left', True)
 
 

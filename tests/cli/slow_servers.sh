@@ -33,6 +33,9 @@ begin impatient 8 kv "$slow {port} parallel 5000" --messages 30 --patience 0.2
 begin swallows 8 kv "$slow {port} pause 0 30" --messages 200
 begin slow-swallows 8 kv "$slow {port} serial 250 9" --messages 100 --connections 1 --patience 1.5
 
+# A server that notices the ends of connections late is not rejected because of a brief silence.
+begin late-ends 0 "$examples/connections/limit.c" "late_limit_server.py {port} 700" --connections 3 --messages 1200 --time 30
+
 # Requests that wait for others are not due.
 begin queue 0 "$examples/blocking-queue.c" "$queue {port} right" --messages 1500
 begin unpaired 0 "$dir/unpaired.c" "$queue {port} right" --messages 1000
