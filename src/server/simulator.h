@@ -62,8 +62,8 @@ aphi_simulated aphi_simulator_begin(aphi_simulator *s);
 aphi_simulated aphi_simulator_take(aphi_simulator *s, int64_t from, aph_value message);
 /* Answers APH_EVENT_CHOOSE or APH_EVENT_DECIDE. Returns false if no answer is possible. */
 bool aphi_simulator_draw(aphi_simulator *s, const aph_event *e, aph_value *answer);
-/* Returns true if the step has not received, and has made choices since it sent last. These are not observable then, and
- * it may choose again while no request comes. */
+/* Returns true if the step has not received, and has made choices since it sent last. These are not observable then,
+ * and it may choose again while no request comes. */
 bool aphi_simulator_may_reconsider(const aphi_simulator *s);
 /* Makes these choices again and runs to the next receive. Returns TAKEN, NOT_NOW if nothing changed, or FAULT. Does not
  * collect. */
