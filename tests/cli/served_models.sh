@@ -14,8 +14,10 @@ models=$("$ANTIPHON" models | sed '/^$/,$d; s/ .*//' | grep -v -x swap-impl)
 check 'no models' [ -n "$models" ]
 
 for model in $models; do
-    # A proxy model connects to the tester.
+    # A proxy model connects to the tester. The order of concurrent enqueues is visible only much later, so with many clients
+    # the oracle can reach its time limit (docs/validation.md).
     calls=() listens=
+    [ "$model" != queue ] || calls=(--connections 4)
     [ "$model" != http-proxy ] || {
         calls=(--listen 0)
         listens='--calls 127.0.0.1:{listen:0} --calls 127.0.0.1:{listen:1} --calls 127.0.0.1:{listen:2}'
