@@ -218,8 +218,8 @@ static void test_refused(void **unused)
         "{\"status\":200,\"headers\":{\"set-cookie\":{\"a\":{\"path\":\"/\"}}}}",
         "{\"status\":200,\"cookies\":{\"a\":\"1\"},\"headers\":{\"set-cookie\":{\"a\":{}}}}",
         "{\"status\":200,\"cookies\":{\"a\":\"1\"},\"headers\":{\"set-cookie\":{\"a\":{\"max-age\":\"60\"}}}}",
-        "{\"status\":200,\"cookies\":{\"a\":\"1\"},\"headers\":{\"set-cookie\":{\"a\":{\"expires\":"
-        "\"1 Jan 1970 00:00:00\"}}}}",
+        ("{\"status\":200,\"cookies\":{\"a\":\"1\"},\"headers\":{\"set-cookie\":{\"a\":{\"expires\":"
+         "\"1 Jan 1970 00:00:00\"}}}}"),
         "{\"status\":200,\"cookies\":{\"a\":\"1\"},\"headers\":{\"set-cookie\":{\"a\":{\"Path\":\"/\"}}}}",
         "{\"status\":200,\"cookies\":{\"a\":\"1\"},\"headers\":{\"set-cookie\":{\"a\":{\"secure\":false}}}}",
         "{\"status\":200,\"cookies\":{\"a\":\"1\"},\"headers\":{\"set-cookie\":\"a=1\"}}",
