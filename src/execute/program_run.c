@@ -323,7 +323,7 @@ static void next_payload(fields *f, unsigned char payload[16])
     for (int i = 0; i < 16 && f->valid; i++) {
         int high = hex_digit(hex[2 * i]), low = hex_digit(hex[2 * i + 1]);
         f->valid = high >= 0 && low >= 0;
-        payload[i] = (unsigned char)(high << 4 | low);
+        payload[i] = f->valid ? (unsigned char)(high << 4 | low) : 0;
     }
 }
 
